@@ -1,0 +1,1 @@
+"""One module a host: how its data is found, read and appended to."""

@@ -1,0 +1,1 @@
+"""The prompt cache: what an edit makes the provider write again, and whether it earns that back."""

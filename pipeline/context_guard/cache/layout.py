@@ -1,0 +1,79 @@
+"""The context as the provider's cache sees it: sizes in order, and how much an edit makes it write again."""
+
+from collections.abc import Collection
+from typing import Literal
+
+from msgspec import Struct
+
+from context_guard.cache.points import CachePoint, trusted_points
+from context_guard.config import Config
+from context_guard.sizes import visible_chars
+from context_guard.transcript import Model, Transcript, shown
+
+CachePolicy = Literal["full", "prefix", "pinned", "unpinned"]
+"""How an edit hits the cache. full: any edit loses all of it; prefix: all from the edit on; pinned: all after the
+latest readable breakpoint, the question's at least; unpinned: breakpoints too, but none that an edit leaves readable."""
+
+
+class Layout(Struct, frozen=True):
+    policy: CachePolicy
+    ids: tuple[str, ...]
+    """Entries of the context, in its order."""
+    chars: tuple[int, ...]
+    """What each takes."""
+    last_user: int
+    """Place of the last prompt or steering message; -1 without one."""
+    branch: tuple[str, ...]
+    trusted: tuple[tuple[str, int], ...]
+    """Readable cache entries: entry id, place on the branch."""
+    requests: int
+    """Answers so far: as many are taken to come."""
+
+    @property
+    def total(self) -> int:
+        return sum(self.chars)
+
+
+def read_layout(transcript: Transcript, config: Config, written: tuple[CachePoint, ...], now: int | None) -> Layout:
+    context = shown(transcript)
+    users = [place for place, entry in enumerate(context) if entry.role == "user" and entry.visible is not None]
+    return Layout(
+        policy=policy_of(transcript.model, config),
+        ids=tuple(entry.id for entry in context),
+        chars=tuple(visible_chars(entry) for entry in context),
+        last_user=users[-1] if users else -1,
+        branch=tuple(entry.id for entry in transcript.entries),
+        trusted=trusted_points(transcript, written, now),
+        requests=sum(1 for entry in context if entry.role == "assistant" and entry.visible is not None),
+    )
+
+
+def policy_of(model: Model | None, config: Config) -> CachePolicy:
+    if model is not None and model.provider == "openai-codex":
+        return "full"
+    if model is not None and model.api == "anthropic-messages":
+        return "pinned" if config.pin_anthropic_cache else "unpinned"
+    return "prefix"
+
+
+def rewrite_chars(layout: Layout, targets: Collection[str]) -> int:
+    """Characters that the next request must write to the cache when these entries change; 0 when none is in sight."""
+    wanted = frozenset(targets)
+    first = next((place for place, entry_id in enumerate(layout.ids) if entry_id in wanted), None)
+    if first is None:
+        return 0
+    if layout.policy in ("full", "unpinned"):
+        return layout.total
+    if layout.policy == "prefix":
+        return sum(layout.chars[first:])
+    read = read_point(layout, wanted)
+    if read is not None and read in layout.ids:
+        return sum(layout.chars[layout.ids.index(read) + 1 :])
+    return layout.total if first <= layout.last_user else sum(layout.chars[layout.last_user + 1 :])
+
+
+def read_point(layout: Layout, targets: Collection[str]) -> str | None:
+    """The latest trusted cache entry in front of everything that changes."""
+    first = next((place for place, entry_id in enumerate(layout.branch) if entry_id in targets), None)
+    before = [point for point in layout.trusted if first is not None and point[1] < first]
+    return max(before, key=lambda point: point[1])[0] if before else None

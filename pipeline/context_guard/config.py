@@ -1,0 +1,273 @@
+"""Every threshold of the pipeline, its range and what it does; the evidence is in docs/questions.md.
+
+Names on disk are the original's (camelCase), so its `context-guard.json` is read and written as it is.
+"""
+
+import json
+from typing import Annotated, Any, Self, get_type_hints
+
+import msgspec
+from msgspec import Meta, Struct, field
+from returns.result import Failure, Result, Success
+
+_MAX_CHARS = 10_000_000
+
+
+class Config(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    enabled: Annotated[bool, Meta(description="Master switch.")] = True
+    model: Annotated[
+        str,
+        Meta(
+            pattern=r"^(local|[^/\s]+/\S.*)$",
+            description="Who judges: `local` (embedded, no key, no network) or `provider/id`; the first `/` separates them.",
+        ),
+    ] = "local"
+    min_result_chars: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=_MAX_CHARS,
+            description="A tool output of at least this many characters is judged in chunks.",
+        ),
+    ] = 4_000
+    min_run_chars: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=_MAX_CHARS,
+            description="Large outputs of a run are left alone when together they have fewer characters.",
+        ),
+    ] = 8_000
+    keep_whole_threshold: Annotated[
+        float, Meta(ge=0, le=1, description="A segment stays untouched from this P(keep_whole) on.")
+    ] = 0.7
+    focus_whole_threshold: Annotated[
+        float,
+        Meta(
+            ge=0,
+            le=1,
+            description="A segment stays untouched when focus chose `whole` with at least this probability.",
+        ),
+    ] = 0.6
+    chunk_keep_threshold: Annotated[float, Meta(ge=0, le=1, description="A chunk stays from this P(chunk_N) on.")] = 0.6
+    none_threshold: Annotated[
+        float,
+        Meta(
+            ge=0,
+            le=1,
+            description="A segment goes when focus chose `none` with at least this probability and no chunk passes.",
+        ),
+    ] = 0.5
+    max_keep_ratio: Annotated[
+        float, Meta(ge=0, le=1, description="No edit when more than this share of an output would stay.")
+    ] = 0.6
+    keep_cited_files: Annotated[
+        bool, Meta(description="Also keep the grep chunks of files that the final answer names.")
+    ] = False
+    timeout_ms: Annotated[
+        int,
+        Meta(ge=500, le=600_000, description="Time budget of all requests of one pass; what is late is kept."),
+    ] = 8_000
+    concurrency: Annotated[int, Meta(ge=1, le=32, description="Requests in flight, over all kinds of item.")] = 6
+    max_chunks: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=10_000,
+            description="Chunks grow with an output that would have more than about this many.",
+        ),
+    ] = 120
+    min_chunk_chars: Annotated[int, Meta(ge=100, le=100_000, description="Wanted size of a chunk, at least.")] = 800
+    max_chunk_chars: Annotated[
+        int,
+        Meta(ge=100, le=100_000, description="Wanted size of a chunk, at most, unless maxChunks asks for more."),
+    ] = 4_000
+    max_segment_chars: Annotated[
+        int, Meta(ge=2_000, le=200_000, description="Most characters of one output in one request.")
+    ] = 32_000
+    max_chunks_per_segment: Annotated[int, Meta(ge=2, le=60, description="Most chunks in one request.")] = 40
+    exclude_tools: Annotated[tuple[str, ...], Meta(description="Tools whose results are never edited.")] = (
+        "edit",
+        "write",
+    )
+    distill_errors: Annotated[bool, Meta(description="Also judge the output of failed calls.")] = True
+    history_exchanges: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=10,
+            description="Earlier exchanges that the judge sees; 0 sends no earlier conversation at all.",
+        ),
+    ] = 3
+    pin_anthropic_cache: Annotated[bool, Meta(description="Add Anthropic cache breakpoints that survive an edit.")] = (
+        True
+    )
+    mid_run: Annotated[bool, Meta(description="Checkpoints while a long run goes on.")] = True
+    mid_run_min_age_turns: Annotated[
+        int,
+        Meta(ge=1, le=100, description="A checkpoint judges outputs that are at least this many turns old."),
+    ] = 4
+    mid_run_batch_chars: Annotated[
+        int,
+        Meta(ge=0, le=_MAX_CHARS, description="A checkpoint waits until its items have this many characters."),
+    ] = 60_000
+    mid_run_batch_chars_openai: Annotated[
+        int, Meta(ge=0, le=_MAX_CHARS, description="The same for the models of provider `openai-codex`.")
+    ] = field(default=60_000, name="midRunBatchCharsOpenAI")
+    mid_run_chunk_keep_threshold: Annotated[
+        float, Meta(ge=0, le=1, description="chunkKeepThreshold at a checkpoint.")
+    ] = 0.6
+    mid_run_break_even: Annotated[
+        bool, Meta(description="A checkpoint must be likely to earn back its cache rewrite.")
+    ] = True
+    small_result_min_chars: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=_MAX_CHARS,
+            description="Outputs from here up to minResultChars are judged whole; 0 turns that off.",
+        ),
+    ] = 400
+    small_keep_threshold: Annotated[
+        float, Meta(ge=0, le=1, description="A small output stays from this probability on.")
+    ] = 0.45
+    prune_exchanges: Annotated[bool, Meta(description="Judge old exchanges.")] = True
+    keep_recent_exchanges: Annotated[
+        int, Meta(ge=0, le=100, description="The last exchanges before the run that are never judged.")
+    ] = 2
+    exchange_omit_threshold: Annotated[
+        float, Meta(ge=0, le=1, description="An old exchange goes below this probability of being relevant.")
+    ] = 0.2
+    exchange_break_even: Annotated[
+        bool,
+        Meta(description="Omitted exchanges and early images must earn back their cache rewrite at run end."),
+    ] = True
+    exchange_min_saving_chars: Annotated[
+        int,
+        Meta(ge=0, le=_MAX_CHARS, description="Exchanges wait until together they save this many characters."),
+    ] = 8_000
+    image_keep_turns: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=1_000,
+            description="Images of tool results go after this many assistant messages; 0 keeps them.",
+        ),
+    ] = 3
+    keep_notices: Annotated[
+        bool,
+        Meta(description="A distilled output keeps the tool's own closing notices: truncation, exit code, time-out."),
+    ] = True
+    original_cuts: Annotated[
+        bool,
+        Meta(description="Cut outputs where the original does: search results by drive paths are plain text to it."),
+    ] = False
+    original_texts: Annotated[
+        bool, Meta(description="Write replacements word for word as the original does, its slips of grammar included.")
+    ] = False
+
+    @classmethod
+    def original(cls) -> Self:
+        """The thresholds, cuts and texts of the original, for parity. Its listed defects stay mended."""
+        return cls(model="openrouter/~typesafe/jev-latest", keep_notices=False, original_cuts=True, original_texts=True)
+
+
+class ConfigError(Struct, frozen=True):
+    """A settings text that cannot be read as a whole."""
+
+    message: str
+
+
+class ParsedConfig(Struct, frozen=True):
+    config: Config
+    warnings: tuple[str, ...] = ()
+    """One sentence for each value that was not usable, naming key, value and range."""
+
+
+_FIELDS = {f.encode_name: f for f in msgspec.structs.fields(Config)}
+_TYPES = get_type_hints(Config, include_extras=True)
+
+
+def parse_config(source: bytes | str, base: Config | None = None) -> Result[ParsedConfig, ConfigError]:
+    """Settings from JSON text: a bad value falls back to `base` (the default), the others survive.
+
+    Fails only when the text is no JSON object; unknown keys are ignored here and kept by `patch_config`.
+    """
+    return _read_object(source).map(lambda settings: apply_settings(settings, base or Config()))
+
+
+def apply_settings(settings: dict[str, Any], base: Config) -> ParsedConfig:
+    """`base` with every usable value of `settings` (keys as on disk) in place."""
+    values: dict[str, Any] = {}
+    warnings: list[str] = []
+    for key, value in settings.items():
+        if key not in _FIELDS:
+            continue
+        name = _FIELDS[key].name
+        try:
+            values[name] = msgspec.convert(_lenient(key, value), _TYPES[name])
+        except msgspec.ValidationError:
+            kept = _printed(getattr(base, name))
+            warnings.append(f"{key}: {_printed(value)} is not usable ({range_of(key)}); using {kept}")
+    return ParsedConfig(config=msgspec.structs.replace(base, **values), warnings=tuple(warnings))
+
+
+def patch_config(source: bytes | str, changes: dict[str, Any]) -> Result[str, ConfigError]:
+    """The settings text with `changes` (keys as on disk) laid over it; every other key stays, known or not.
+
+    A text that cannot be read is not written over: the failure says why.
+    """
+    return _read_object(source).map(
+        lambda settings: json.dumps({**settings, **changes}, indent=2, ensure_ascii=False) + "\n"
+    )
+
+
+def unknown_keys(source: bytes | str) -> Result[tuple[str, ...], ConfigError]:
+    return _read_object(source).map(lambda settings: tuple(key for key in settings if key not in _FIELDS))
+
+
+def range_of(key: str) -> str:
+    """What a setting accepts, in words; `key` as on disk."""
+    annotated = _TYPES[_FIELDS[key].name]
+    meta: Meta = annotated.__metadata__[0]
+    kind: Any = annotated.__origin__
+    if kind is bool:
+        return "true or false"
+    if kind is str:
+        return "`local` or `provider/id`"
+    if kind == tuple[str, ...]:
+        return "a list of tool names"
+    return f"{'a whole number' if kind is int else 'a number'} from {meta.ge} to {meta.le}"
+
+
+def config_schema() -> dict[str, Any]:
+    """The JSON Schema of a settings file."""
+    return msgspec.json.schema(Config)
+
+
+def _read_object(source: bytes | str) -> Result[dict[str, Any], ConfigError]:
+    try:
+        text = source.decode("utf-8-sig") if isinstance(source, bytes) else source
+        settings = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        return Failure(ConfigError(f"not JSON: {error}"))
+    if not isinstance(settings, dict):
+        return Failure(ConfigError(f"not a JSON object but {_printed(settings)}"))
+    return Success(settings)
+
+
+def _lenient(key: str, value: Any) -> Any:
+    """The three forms that the original takes too: 4000.0 for 4000, a padded model, a list with strays in it."""
+    kind = _TYPES[_FIELDS[key].name].__origin__
+    if kind is int and isinstance(value, float) and value.is_integer():
+        return int(value)
+    if kind is str and isinstance(value, str):
+        return value.strip()
+    if kind == tuple[str, ...] and isinstance(value, list):
+        return [item for item in value if isinstance(item, str)]
+    return value
+
+
+def _printed(value: Any) -> str:
+    printed = json.dumps(value, default=list)
+    return printed if len(printed) <= 80 else printed[:79] + "…"

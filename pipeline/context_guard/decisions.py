@@ -1,0 +1,126 @@
+"""Stage 7, seen from the item: what all answers about one output come to, and the text that replaces it."""
+
+import re
+
+from msgspec import Struct
+
+from context_guard.candidates import Candidate
+from context_guard.chunks import Cut
+from context_guard.config import Config
+from context_guard.keep_sets import KeepSet
+from context_guard.records import ItemResult, Kind, Outcome, Phase
+from context_guard.render import render
+
+FAILURES = ("timeout", "error", "aborted")
+"""Words in a reason that say: not judged, ask again."""
+
+
+class Decision(Struct, frozen=True):
+    kind: Kind
+    entry_id: str
+    tool: str
+    label: str
+    outcome: Outcome
+    reason: str
+    before_chars: int
+    after_chars: int
+    traces: tuple[str, ...] = ()
+    replacement: tuple[str, ...] | None = None
+    """Text blocks that the model sees instead; None leaves the entry as it is."""
+    omitted: tuple[str, ...] | None = None
+    """Further entries that go with it (the rest of an exchange)."""
+    kept_lines: int | None = None
+    total_lines: int | None = None
+
+
+def decide_output(
+    candidate: Candidate, cut: Cut, keep_sets: tuple[KeepSet, ...], answer: str, config: Config, phase: Phase
+) -> Decision:
+    """Combine the keep sets of an output's segments; edit only where it pays."""
+    kept = sorted({index for keep_set in keep_sets for index in keep_set.kept})
+    if len(kept) == len(cut.chunks):
+        reasons = dict.fromkeys(keep_set.reason for keep_set in keep_sets if keep_set.keeps_all)
+        return _kept(candidate, cut, keep_sets, ",".join(reasons) or "all-chunks")
+    if config.keep_cited_files:
+        kept = sorted({*kept, *_cited_chunks(cut, answer)})
+    length = len(candidate.text)
+    if sum(len(cut.chunks[index].text) + 1 for index in kept) > length * config.max_keep_ratio:
+        return _kept(candidate, cut, keep_sets, _not_worth(keep_sets))
+    rendering = render(candidate, cut, tuple(kept), config, phase)
+    if len(rendering.text) >= length:
+        return _kept(candidate, cut, keep_sets, _not_worth(keep_sets))
+    return Decision(
+        kind="large",
+        entry_id=candidate.entry_id,
+        tool=candidate.tool,
+        label=candidate.label,
+        outcome="distilled" if kept else "removed",
+        reason="chunks" if kept else "none-needed",
+        before_chars=length,
+        after_chars=len(rendering.text),
+        traces=tuple(keep_set.trace for keep_set in keep_sets),
+        replacement=(rendering.text,),
+        kept_lines=rendering.kept_lines,
+        total_lines=rendering.total_lines,
+    )
+
+
+def cited_files(files: tuple[str, ...], answer: str) -> tuple[str, ...]:
+    """The files that the answer names, by their whole path or by a base name of at least four characters."""
+    return tuple(name for name in files if any(_names(answer, form) for form in {name, _base_name(name)}))
+
+
+def to_result(decision: Decision) -> ItemResult:
+    return ItemResult(
+        kind=decision.kind,
+        entry_id=decision.entry_id,
+        tool=decision.tool,
+        label=decision.label,
+        outcome=decision.outcome,
+        reason=decision.reason,
+        before_chars=decision.before_chars,
+        after_chars=decision.after_chars,
+        jev=decision.traces,
+        omitted=decision.omitted,
+    )
+
+
+def was_judged(reason: str) -> bool:
+    """Whether the judge answered for all of the item; otherwise the next pass asks again."""
+    return not any(word in reason for word in FAILURES)
+
+
+def _kept(candidate: Candidate, cut: Cut, keep_sets: tuple[KeepSet, ...], reason: str) -> Decision:
+    total = cut.chunks[-1].end
+    return Decision(
+        kind="large",
+        entry_id=candidate.entry_id,
+        tool=candidate.tool,
+        label=candidate.label,
+        outcome="kept",
+        reason=reason,
+        before_chars=len(candidate.text),
+        after_chars=len(candidate.text),
+        traces=tuple(keep_set.trace for keep_set in keep_sets),
+        kept_lines=total,
+        total_lines=total,
+    )
+
+
+def _not_worth(keep_sets: tuple[KeepSet, ...]) -> str:
+    """A segment that failed is named beside, so that the output counts as not judged."""
+    failed = dict.fromkeys(keep_set.reason for keep_set in keep_sets if not was_judged(keep_set.reason))
+    return ",".join(["not-worth", *failed])
+
+
+def _cited_chunks(cut: Cut, answer: str) -> list[int]:
+    return [chunk.index for chunk in cut.chunks if cited_files(chunk.files, answer)]
+
+
+def _base_name(path: str) -> str:
+    name = re.split(r"[\\/]", path)[-1]
+    return name if len(name) >= 4 else path
+
+
+def _names(answer: str, name: str) -> bool:
+    return re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w-])", answer, re.ASCII) is not None

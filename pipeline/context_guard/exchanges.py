@@ -1,0 +1,107 @@
+"""Old exchanges: a prompt and all that came of it, judged and omitted as a whole, calls and results together."""
+
+from msgspec import Struct
+
+from context_guard.config import Config
+from context_guard.labels import tool_label
+from context_guard.render import recall_hint
+from context_guard.sizes import visible_chars
+from context_guard.span import Span, is_steering, is_stub
+from context_guard.text import (
+    MARKER,
+    collapse,
+    estimate_tokens,
+    format_chars,
+    one_line,
+    plural,
+    shorten,
+    trim,
+    without_lone_surrogates,
+)
+from context_guard.transcript import EDITABLE, Entry, calls_of, text_of
+
+MIN_CHARS = 2_000
+STUB_PROMPT_CHARS = 120
+LABEL_PROMPT_CHARS = 60
+
+
+class OldExchange(Struct, frozen=True):
+    prompt_id: str
+    entry_ids: tuple[str, ...]
+    """Every other editable entry, in order; they go together."""
+    chars: int
+    """What the editable entries take in the context."""
+    messages: int
+    """All messages of the exchange that the model sees, those that stay included."""
+    stub: str
+    """What the model sees of it when it goes, on the prompt."""
+    prompt: str
+    answer: str
+    calls: tuple[str, ...]
+
+    @property
+    def label(self) -> str:
+        return f'"{collapse(self.prompt)[:LABEL_PROMPT_CHARS]}"'
+
+
+def pick_exchanges(
+    context: tuple[Entry, ...], spans: tuple[Span, ...], config: Config, judged: frozenset[str]
+) -> tuple[OldExchange, ...]:
+    """The finished exchanges before the run that may go: seen as stored, recoverable, large enough, not just judged."""
+    if not config.prune_exchanges or not spans:
+        return ()
+    starts = [
+        place
+        for place in range(spans[-1].start)
+        if context[place].role == "user" and context[place].visible is not None and not is_steering(context, place)
+    ]
+    bounds = list(zip(starts, [*starts[1:], spans[-1].start], strict=False))
+    old = bounds[: max(0, len(bounds) - config.keep_recent_exchanges)]
+    found = (_read(context[start:end]) for start, end in old if end <= spans[0].start)
+    return tuple(
+        exchange
+        for exchange in found
+        if exchange is not None
+        and exchange.prompt_id not in judged
+        and exchange.chars >= MIN_CHARS
+        and len(exchange.stub) < exchange.chars
+    )
+
+
+def _read(entries: tuple[Entry, ...]) -> OldExchange | None:
+    """The exchange, or None when it is a stub already, unfinished, or was changed by somebody else."""
+    prompt = entries[0]
+    replies = [entry for entry in entries if entry.role == "assistant" and entry.visible is not None]
+    if is_stub(prompt) or not replies or calls_of(replies[-1].visible) or any(map(_is_foreign, entries)):
+        return None
+    editable = [entry for entry in entries if entry.role in EDITABLE and entry.visible is not None]
+    texts = [text for entry in replies if (text := trim(text_of(entry.visible)))]
+    chars = sum(map(visible_chars, editable))
+    messages = sum(1 for entry in entries if entry.visible is not None and entry.role != "meta")
+    asked = text_of(prompt.visible)
+    return OldExchange(
+        prompt_id=prompt.id,
+        entry_ids=tuple(entry.id for entry in editable[1:]),
+        chars=chars,
+        messages=messages,
+        stub=_stub(prompt.id, asked, messages, chars),
+        prompt=asked,
+        answer=texts[-1] if texts else "",
+        calls=tuple(tool_label(call.name, call.args) for entry in replies for call in calls_of(entry.visible)),
+    )
+
+
+def _is_foreign(entry: Entry) -> bool:
+    """Whether somebody else's edit is in force on the entry; the guard's own show its marker."""
+    if entry.role not in ("user", "assistant", "tool"):
+        return False
+    return entry.visible is None or (entry.visible != entry.raw and not text_of(entry.visible).startswith(MARKER))
+
+
+def _stub(prompt_id: str, prompt: str, messages: int, chars: int) -> str:
+    quoted = shorten(one_line(prompt), STUB_PROMPT_CHARS)
+    return without_lone_surrogates(
+        f'{MARKER} Omitted an earlier exchange judged unrelated to the current work: "{quoted}" '
+        f"({plural(messages, 'message')}, ~{format_chars(estimate_tokens(chars))} tokens). "
+        f"{recall_hint('Full exchange', prompt_id)}"
+    )

@@ -1,0 +1,39 @@
+"""Stage 2, all kinds: what one pass may judge. Large outputs are `candidates.py`; the others have a module each."""
+
+from msgspec import Struct
+
+from context_guard.boundary import Boundary
+from context_guard.candidates import Candidate, pick_aged, pick_candidates
+from context_guard.config import Config
+from context_guard.exchanges import OldExchange, pick_exchanges
+from context_guard.images import OldImages, pick_images
+from context_guard.memory import judged_exchanges, judged_mid_run
+from context_guard.small import SmallOutput, pick_small
+from context_guard.span import Span
+from context_guard.transcript import Transcript, shown
+
+
+class Items(Struct, frozen=True):
+    large: tuple[Candidate, ...] = ()
+    small: tuple[SmallOutput, ...] = ()
+    exchanges: tuple[OldExchange, ...] = ()
+    images: tuple[OldImages, ...] = ()
+
+
+def collect_items(transcript: Transcript, spans: tuple[Span, ...], boundary: Boundary, config: Config) -> Items:
+    """Mid-run only what is old enough and not judged at an earlier checkpoint; at run end everything of the run."""
+    context, cwd, phase = shown(transcript), transcript.cwd, boundary.phase
+    judged = judged_mid_run(transcript) if phase == "mid-run" else frozenset()
+    settled = judged_exchanges(transcript, spans[-1].start_id) if spans else frozenset()
+    return Items(
+        large=tuple(
+            candidate
+            for span in spans
+            for candidate in (
+                pick_aged(span, config, judged, cwd) if phase == "mid-run" else pick_candidates(span, config)
+            )
+        ),
+        small=tuple(item for span in spans for item in pick_small(span, config, phase, judged, cwd)),
+        exchanges=pick_exchanges(context, spans, config, settled),
+        images=pick_images(context, config) if spans else (),
+    )

@@ -1,0 +1,111 @@
+"""What tells the needed parts of an output from the others: a few numbers a part."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from math import log, log1p, sqrt
+
+from context_guard.local_judge.passages import Passage
+from context_guard.local_judge.query import Query
+
+SATURATION = 1.2
+LENGTH_WEIGHT = 0.75
+QUESTION_WEIGHT = 0.5
+HISTORY_WEIGHT = 0.3
+
+Features = dict[str, float]
+
+
+class Rarity:
+    """How telling it is that a part holds something: 1 when only this part does, 0 when all do."""
+
+    def __init__(self, passages: tuple[Passage, ...], of: Callable[[Passage], Iterable[str]]) -> None:
+        self._parts = len(passages)
+        self._holding = Counter(item for passage in passages for item in frozenset(of(passage)))
+
+    def idf(self, item: str) -> float:
+        holding = self._holding[item]
+        return log(1 + (self._parts - holding + 0.5) / (holding + 0.5))
+
+    def share(self, item: str) -> float:
+        return 1.0 if self._parts < 2 else log((self._parts + 1) / self._holding[item]) / log(self._parts + 1)
+
+    def sum(self, items: Iterable[str]) -> float:
+        return sum(self.share(item) for item in sorted(items))
+
+    def is_only(self, item: str) -> bool:
+        return self._holding[item] == 1
+
+    @property
+    def found(self) -> frozenset[str]:
+        return frozenset(self._holding)
+
+
+def part_features(passages: tuple[Passage, ...], query: Query, failed: bool) -> tuple[Features, ...]:
+    terms = Rarity(passages, lambda passage: passage.counts)
+    names = Rarity(passages, lambda passage: passage.identifiers)
+    earlier = Rarity(passages, lambda passage: passage.earlier)
+    quotes = Rarity(passages, lambda passage: passage.quotes)
+    by_answer = bm25(passages, query.answer, terms)
+    by_question = bm25(passages, query.question, terms)
+    by_history = bm25(passages, query.history, terms)
+    scores = [
+        max(a, QUESTION_WEIGHT * q, HISTORY_WEIGHT * h) + 0.25 * QUESTION_WEIGHT * q
+        for a, q, h in zip(by_answer, by_question, by_history, strict=True)
+    ]
+    total = _weight(query.answer & terms.found, terms) or 1.0
+    shares, spread = _shares(scores), _spread(scores)
+    somewhere = any(passage.mentions.cited for passage in passages)
+    features: list[Features] = []
+    for i, passage in enumerate(passages):
+        named, defined = names.sum(passage.identifiers), names.sum(passage.defined & query.identifiers)
+        around = [j for j in (i - 1, i + 1) if 0 <= j < len(passages)]
+        features.append(
+            {
+                "bm25_share": shares[i],
+                "bm25_spread": spread[i],
+                "bm25_log": log1p(scores[i]),
+                "answer_cover": _weight(query.answer & passage.counts.keys(), terms) / total,
+                "identifiers": log1p(named),
+                "defined": log1p(defined),
+                "defined_before": log1p(names.sum(passages[i - 1].defined & query.identifiers)) if i else 0.0,
+                "earlier_defined": log1p(earlier.sum(passage.defined & query.earlier)),
+                "quotes": log1p(quotes.sum(passage.quotes)),
+                "cited": min(1.0, log1p(passage.mentions.cited)),
+                "cited_elsewhere": float(somewhere and not passage.mentions.cited),
+                "file_named": float(passage.mentions.named),
+                "file_negated": float(passage.mentions.negated),
+                "around_share": max((shares[j] for j in around), default=0.0),
+                "around_cited": float(any(passages[j].mentions.cited for j in around)),
+                "errors_failed": log1p(passage.errors) if failed else 0.0,
+                "parts_log": log(len(passages)),
+            }
+        )
+    return tuple(features)
+
+
+def bm25(passages: tuple[Passage, ...], terms: frozenset[str], rarity: Rarity) -> list[float]:
+    average = sum(passage.words for passage in passages) / len(passages) or 1.0
+    scores: list[float] = []
+    for passage in passages:
+        norm = SATURATION * (1 - LENGTH_WEIGHT + LENGTH_WEIGHT * passage.words / average)
+        hits = sorted(terms & passage.counts.keys())
+        scores.append(
+            sum(rarity.idf(t) * passage.counts[t] * (1 + SATURATION) / (passage.counts[t] + norm) for t in hits)
+        )
+    return scores
+
+
+def _weight(terms: Iterable[str], rarity: Rarity) -> float:
+    return sum(rarity.idf(term) for term in sorted(terms))
+
+
+def _shares(scores: list[float]) -> list[float]:
+    top = max(scores)
+    return [score / top if top else 0.0 for score in scores]
+
+
+def _spread(scores: list[float]) -> list[float]:
+    """Distances from the mean in deviations, within ±3."""
+    mean = sum(scores) / len(scores)
+    deviation = sqrt(sum((score - mean) ** 2 for score in scores) / len(scores))
+    return [max(-3.0, min(3.0, (score - mean) / deviation)) if deviation else 0.0 for score in scores]

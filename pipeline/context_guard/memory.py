@@ -1,0 +1,40 @@
+"""What earlier passes have settled, read from the branch alone: never from drafts that a host may have dropped."""
+
+from context_guard.decisions import was_judged
+from context_guard.transcript import Transcript
+
+
+def judged_mid_run(transcript: Transcript) -> frozenset[str]:
+    """Outputs that a checkpoint of this branch has judged; those it got no answer for are not among them."""
+    return frozenset(
+        result.entry_id
+        for stored in transcript.records
+        if stored.record.phase == "mid-run"
+        for result in stored.record.results
+        if result.kind != "exchange" and was_judged(result.reason)
+    )
+
+
+def judged_exchanges(transcript: Transcript, run_start_id: str) -> frozenset[str]:
+    """Exchanges judged since the current run began; a deferred one may be asked about again."""
+    start = next((at for at, entry in enumerate(transcript.entries) if entry.id == run_start_id), -1)
+    return frozenset(
+        result.entry_id
+        for stored in transcript.records
+        if stored.at > start
+        for result in stored.record.results
+        if result.kind == "exchange" and was_judged(result.reason) and result.reason != "deferred"
+    )
+
+
+def pending_edits(transcript: Transcript) -> tuple[str, ...]:
+    """Targets of edits that no answered request has carried yet: those after the last answered assistant message."""
+    answered = max(
+        (
+            at
+            for at, entry in enumerate(transcript.entries)
+            if entry.role == "assistant" and entry.stop not in ("error", "aborted")
+        ),
+        default=-1,
+    )
+    return tuple(edit.target for edit in transcript.edits if edit.at > answered)

@@ -1,0 +1,265 @@
+"""Stage 1. The run that just finished, or still goes on: what was asked, what was answered, what its tools returned.
+
+A run begins at a user's prompt. A message sent while the agent was at work (steering) does not begin one: it joins the
+question. A prompt that waited for the run before it to end (a queued follow-up) begins a run of its own, and as the host
+settles only once for both, a run-end pass judges both: `find_spans` returns the queued ones before the current one.
+"""
+
+from msgspec import Struct
+
+from context_guard.config import Config
+from context_guard.records import Phase
+from context_guard.text import MARKER, clip, trim
+from context_guard.transcript import (
+    Entry,
+    ToolCall,
+    ToolResult,
+    Transcript,
+    calls_of,
+    is_text_only,
+    shown,
+    text_of,
+)
+
+ONLY_AN_IMAGE = "[the user sent only an image]"
+ADDED = "[The user added during the run]"
+
+SUMMARY_CHARS = 2_000
+PROMPT_CHARS = 800
+REPLY_CHARS = 1_200
+FIRST_REQUEST_CHARS = 1_000
+
+
+class Exchange(Struct, frozen=True):
+    user: str
+    assistant: str = ""
+
+
+class History(Struct, frozen=True):
+    """The conversation before the run, clipped for the judge."""
+
+    summary: str = ""
+    first_request: str = ""
+    exchanges: tuple[Exchange, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.summary or self.first_request or self.exchanges)
+
+
+class Call(Struct, frozen=True):
+    """A tool call of the run; `turn` counts the run's assistant messages from 0."""
+
+    id: str
+    name: str
+    args: str
+    turn: int
+    failed: bool = False
+    """Whether its result says so."""
+
+
+class RunResult(Struct, frozen=True):
+    """A tool result of the run with everything that the later stages ask of it."""
+
+    entry_id: str
+    tool: str
+    args: str
+    turn: int | None
+    """Turn of its call; None when the call is not in the span."""
+    text: str
+    """What the model sees of it."""
+    is_error: bool
+    is_text_only: bool
+    is_raw: bool
+    """The model sees what the host stored, and recall can give back all of it."""
+    full_ref: str | None = None
+
+
+class Span(Struct, frozen=True):
+    start_id: str
+    start: int
+    """Place of the prompt in the context (index into `shown`)."""
+    end: int
+    """Place after the run's last entry."""
+    question: str
+    answer: str
+    """Last text of the assistant; empty mid-run, where `latest` has it."""
+    latest: str
+    notes: str
+    history: History
+    turns: int
+    """Assistant messages in the run."""
+    calls: tuple[Call, ...]
+    results: tuple[RunResult, ...]
+
+
+def find_spans(transcript: Transcript, config: Config, phase: Phase = "run-end") -> tuple[Span, ...]:
+    """The current run, last, after the finished runs whose follow-ups were queued; empty without any prompt."""
+    context = shown(transcript)
+    start = find_run_start(context, len(context))
+    if start is None:
+        return ()
+    bounds = [(start, len(context))]
+    while phase == "run-end" and is_queued(context, bounds[0][0]):
+        earlier = find_run_start(context, bounds[0][0])
+        if earlier is None:
+            break
+        bounds.insert(0, (earlier, bounds[0][0]))
+    return tuple(_read_span(context, start, end, config, phase) for start, end in bounds)
+
+
+def find_run_start(context: tuple[Entry, ...], end: int) -> int | None:
+    """Place of the prompt that began the run ending before `end`, steering messages walked over."""
+    place = _last_user(context, end)
+    while place is not None and is_steering(context, place):
+        previous = _last_user(context, place)
+        if previous is None:
+            return place
+        place = previous
+    return place
+
+
+def is_steering(context: tuple[Entry, ...], place: int) -> bool:
+    """Whether the user's message at `place` came while the agent was at work.
+
+    The message before it decides, notes and emptied entries aside: a tool result, or an assistant message that ended in
+    tool calls.
+    """
+    for entry in reversed(context[:place]):
+        if _is_unseen(entry) or entry.role == "note":
+            continue
+        if entry.role == "tool":
+            return True
+        return entry.role == "assistant" and bool(calls_of(entry.visible)) and entry.stop not in ("aborted", "error")
+    return False
+
+
+def is_queued(context: tuple[Entry, ...], place: int) -> bool:
+    """Whether the prompt at `place` was sent before the answer that stands in front of it."""
+    sent = context[place].time
+    for entry in reversed(context[:place]):
+        if entry.role == "assistant":
+            return sent is not None and entry.time is not None and sent < entry.time
+        if entry.role == "user":
+            return False
+    return False
+
+
+def is_stub(entry: Entry) -> bool:
+    """Whether the entry shows a text of the guard's own in place of its raw content."""
+    return entry.visible is not None and entry.visible != entry.raw and text_of(entry.visible).startswith(MARKER)
+
+
+def prompt_text(entry: Entry) -> str:
+    text = text_of(entry.visible)
+    return text if trim(text) else ONLY_AN_IMAGE
+
+
+def _is_unseen(entry: Entry) -> bool:
+    return entry.visible is None or entry.role == "meta"
+
+
+def _last_user(context: tuple[Entry, ...], end: int) -> int | None:
+    return next(
+        (
+            place
+            for place in range(end - 1, -1, -1)
+            if context[place].role == "user" and context[place].visible is not None
+        ),
+        None,
+    )
+
+
+def _read_span(context: tuple[Entry, ...], start: int, end: int, config: Config, phase: Phase) -> Span:
+    run = context[start:end]
+    texts = [text for entry in run if entry.role == "assistant" and (text := trim(text_of(entry.visible)))]
+    latest = texts[-1] if texts else ""
+    calls, results, turns = _pair(run)
+    return Span(
+        start_id=context[start].id,
+        start=start,
+        end=end,
+        question=_question(run),
+        answer="" if phase == "mid-run" else latest,
+        latest=latest,
+        notes="\n\n".join(texts[:-1]),
+        history=_history(context[:start], config.history_exchanges),
+        turns=turns,
+        calls=calls,
+        results=results,
+    )
+
+
+def _question(run: tuple[Entry, ...]) -> str:
+    added = [
+        f"{ADDED} {trim(prompt_text(entry))}" for entry in run[1:] if entry.role == "user" and entry.visible is not None
+    ]
+    return "\n\n".join([prompt_text(run[0]), *added])
+
+
+def _pair(run: tuple[Entry, ...]) -> tuple[tuple[Call, ...], tuple[RunResult, ...], int]:
+    """The run's calls, its results each with the call before it that bears its id, and its number of turns."""
+    open_calls: dict[str, int] = {}
+    calls: list[Call] = []
+    results: list[RunResult] = []
+    turn = -1
+    for entry in run:
+        if entry.role == "assistant" and entry.visible is not None:
+            turn += 1
+            for call in calls_of(entry.visible):
+                open_calls[call.id] = len(calls)
+                calls.append(_call(call, turn))
+        elif entry.role == "tool" and (result := entry.result) is not None:
+            index = open_calls.get(result.call_id)
+            if index is not None and result.is_error:
+                calls[index] = _failed(calls[index])
+            results.append(_run_result(entry, result, calls[index] if index is not None else None))
+    return tuple(calls), tuple(results), turn + 1
+
+
+def _call(call: ToolCall, turn: int) -> Call:
+    return Call(id=call.id, name=call.name, args=call.args, turn=turn)
+
+
+def _failed(call: Call) -> Call:
+    return Call(id=call.id, name=call.name, args=call.args, turn=call.turn, failed=True)
+
+
+def _run_result(entry: Entry, result: ToolResult, call: Call | None) -> RunResult:
+    text = text_of(result.content)
+    return RunResult(
+        entry_id=entry.id,
+        tool=result.name or (call.name if call else "") or "tool",
+        args=call.args if call else "",
+        turn=call.turn if call else None,
+        text=text,
+        is_error=bool(result.is_error),
+        is_text_only=is_text_only(result),
+        is_raw=text == text_of(entry.raw),
+        full_ref=result.full_ref,
+    )
+
+
+def _history(before: tuple[Entry, ...], count: int) -> History:
+    """What came before the run; stubs of omitted exchanges are not prompts and do not show."""
+    if count <= 0:
+        return History()
+    summary = ""
+    exchanges: list[Exchange] = []
+    for entry in before:
+        text = text_of(entry.visible)
+        if entry.role == "summary" and trim(text):
+            summary = text
+        elif entry.role == "user" and entry.visible is not None and not is_stub(entry):
+            exchanges.append(Exchange(user=prompt_text(entry)))
+        elif entry.role == "assistant" and exchanges and trim(text):
+            exchanges[-1] = Exchange(user=exchanges[-1].user, assistant=trim(text))
+    first = exchanges[0].user if len(exchanges) > count and exchanges[0].user != ONLY_AN_IMAGE else ""
+    return History(
+        summary=clip(trim(summary), SUMMARY_CHARS),
+        first_request=clip(trim(first), FIRST_REQUEST_CHARS),
+        exchanges=tuple(
+            Exchange(user=clip(trim(item.user), PROMPT_CHARS), assistant=clip(item.assistant, REPLY_CHARS))
+            for item in exchanges[-count:]
+        ),
+    )

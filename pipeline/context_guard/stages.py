@@ -1,0 +1,197 @@
+"""All stages in a row: `plan` (1 to 5) → ask → `settle` (6 to 8). Both halves are values: together they are the trace."""
+
+from collections.abc import Iterator
+
+import msgspec
+from msgspec import Struct
+
+from context_guard.answers import Answered, Asked, Unanswered
+from context_guard.boundary import RUN_END, Boundary
+from context_guard.cache.layout import Layout, read_layout
+from context_guard.candidates import Candidate
+from context_guard.checkpoint import Checkpoint, decide_checkpoint
+from context_guard.chunks import Cut, cut_chunks
+from context_guard.config import Config
+from context_guard.decisions import Decision, decide_output, to_result
+from context_guard.drafts import Draft, write_drafts
+from context_guard.gates import Gated, apply_gates, keep_disjoint
+from context_guard.items import Items, collect_items
+from context_guard.keep_sets import KeepSet, decide_keep_set
+from context_guard.records import Phase, Record
+from context_guard.requests import Request, build_request
+from context_guard.segments import Segment, pack_segments
+from context_guard.span import Span, find_spans
+from context_guard.transcript import Transcript
+from context_guard.whole import (
+    decide_exchange,
+    decide_images,
+    decide_small,
+    exchange_requests,
+    read_verdicts,
+    small_requests,
+)
+
+
+class Plan(Struct, frozen=True):
+    """Everything up to the requests, one field a stage."""
+
+    boundary: Boundary
+    config: Config
+    """As it holds for this phase."""
+    layout: Layout
+    spans: tuple[Span, ...] = ()
+    collected: Items = Items()
+    """All that could be judged."""
+    checkpoint: Checkpoint | None = None
+    """Mid-run: whether to judge now."""
+    items: Items = Items()
+    """What this pass judges."""
+    chunks: tuple[Cut, ...] = ()
+    segments: tuple[Segment, ...] = ()
+    requests: tuple[Request, ...] = ()
+
+    @property
+    def phase(self) -> Phase:
+        return self.boundary.phase
+
+    @property
+    def candidates(self) -> tuple[Candidate, ...]:
+        """The large outputs that this pass judges."""
+        return self.items.large
+
+
+class Settlement(Struct, frozen=True):
+    """Everything after the requests, one field a stage."""
+
+    outcomes: tuple[Answered, ...]
+    keep_sets: tuple[KeepSet, ...]
+    gates: Gated
+    """The decisions on all items, in the order large, small, exchange, image, after the sums."""
+    drafts: tuple[Draft, ...]
+    record: Record
+
+    @property
+    def decisions(self) -> tuple[Decision, ...]:
+        return self.gates.decisions
+
+
+def plan(transcript: Transcript, config: Config, boundary: Boundary = RUN_END) -> Plan:
+    """Stages 1 to 5. Never fails; with nothing to judge there are no requests."""
+    config = for_phase(config, boundary.phase)
+    layout = read_layout(transcript, config, boundary.written, boundary.now)
+    is_on = config.enabled and (config.mid_run or boundary.phase == "run-end")
+    spans = find_spans(transcript, config, boundary.phase) if is_on else ()
+    if not spans:
+        return Plan(boundary=boundary, config=config, layout=layout)
+    collected = collect_items(transcript, spans, boundary, config)
+    checkpoint = (
+        decide_checkpoint(collected, spans[-1], layout, transcript.model, config)
+        if boundary.phase == "mid-run"
+        else None
+    )
+    items = collected if checkpoint is None else checkpoint.items
+    cuts = tuple(cut_chunks(candidate, config) for candidate in items.large)
+    segments = tuple(segment for cut in cuts for segment in pack_segments(cut, config))
+    return Plan(
+        boundary=boundary,
+        config=config,
+        layout=layout,
+        spans=spans,
+        collected=collected,
+        checkpoint=checkpoint,
+        items=items,
+        chunks=cuts,
+        segments=segments,
+        requests=tuple(_requests(spans, items, cuts, segments, boundary, config)) if boundary.has_judge else (),
+    )
+
+
+def settle(plan: Plan, asked: Asked) -> Settlement:
+    """Stages 6 to 8. A request without an outcome counts as timed out: what it asked about is kept."""
+    outcomes = _complete(plan, asked)
+    by_request = {outcome.request_id: outcome for outcome in outcomes}
+    keep_sets = tuple(decide_keep_set(segment, by_request.get(segment.id), plan.config) for segment in plan.segments)
+    judged = tuple(_decide(plan, keep_sets, by_request)) if plan.boundary.has_judge else ()
+    gated = _gate(plan, (*judged, *map(decide_images, plan.items.images)))
+    record = _record(plan, asked, outcomes, gated.decisions)
+    return Settlement(
+        outcomes=outcomes,
+        keep_sets=keep_sets,
+        gates=gated,
+        drafts=write_drafts(gated.decisions, record),
+        record=record,
+    )
+
+
+def for_phase(config: Config, phase: Phase) -> Config:
+    """The settings as a checkpoint uses them: its own chunk threshold, no minimum for the run."""
+    if phase == "run-end":
+        return config
+    return msgspec.structs.replace(config, min_run_chars=0, chunk_keep_threshold=config.mid_run_chunk_keep_threshold)
+
+
+def _requests(
+    spans: tuple[Span, ...],
+    items: Items,
+    cuts: tuple[Cut, ...],
+    segments: tuple[Segment, ...],
+    boundary: Boundary,
+    config: Config,
+) -> Iterator[Request]:
+    runs = {span.start_id: span for span in spans}
+    outputs = {cut.entry_id: (candidate, cut) for candidate, cut in zip(items.large, cuts, strict=True)}
+    for segment in segments:
+        if not segment.oversize:
+            candidate, cut = outputs[segment.entry_id]
+            yield build_request(runs[candidate.run_id], candidate, cut, segment, boundary.phase)
+    for span in spans:
+        own = tuple(item for item in items.small if item.run_id == span.start_id)
+        yield from small_requests(span, own, config, boundary.phase)
+    yield from exchange_requests(spans[-1], items.exchanges, config, boundary.phase)
+
+
+def _complete(plan: Plan, asked: Asked) -> tuple[Answered, ...]:
+    """One outcome for each request, in the order of the requests."""
+    found = {outcome.request_id: outcome for outcome in asked.outcomes}
+    return tuple(
+        found.get(request.id) or Unanswered(request_id=request.id, reason="timeout", started=False)
+        for request in plan.requests
+    )
+
+
+def _decide(plan: Plan, keep_sets: tuple[KeepSet, ...], outcomes: dict[str, Answered]) -> Iterator[Decision]:
+    answers = {span.start_id: span.answer for span in plan.spans}
+    by_entry: dict[str, list[KeepSet]] = {}
+    for keep_set in keep_sets:
+        by_entry.setdefault(keep_set.entry_id, []).append(keep_set)
+    for candidate, cut in zip(plan.items.large, plan.chunks, strict=True):
+        own = tuple(by_entry[candidate.entry_id])
+        yield decide_output(candidate, cut, own, answers[candidate.run_id], plan.config, plan.phase)
+    verdicts = read_verdicts((request for request in plan.requests if request.kind != "segment"), outcomes)
+    for small in plan.items.small:
+        yield decide_small(small, verdicts[small.entry_id], plan.config)
+    for exchange in plan.items.exchanges:
+        yield decide_exchange(exchange, verdicts[exchange.prompt_id], plan.config)
+
+
+def _gate(plan: Plan, decisions: tuple[Decision, ...]) -> Gated:
+    if plan.phase == "mid-run" or not plan.spans:
+        return Gated(decisions=keep_disjoint(decisions))
+    early = frozenset(item.entry_id for item in plan.items.images if item.place < plan.spans[-1].start)
+    return apply_gates(decisions, early, plan.layout, plan.config)
+
+
+def _record(plan: Plan, asked: Asked, outcomes: tuple[Answered, ...], decisions: tuple[Decision, ...]) -> Record:
+    usages = [outcome.usage for outcome in outcomes if not isinstance(outcome, Unanswered)]
+    return Record(
+        v=1,
+        phase=plan.phase,
+        model=asked.judge or plan.config.model,
+        saved_chars=sum(decision.before_chars - decision.after_chars for decision in decisions),
+        requests=sum(1 for outcome in outcomes if not isinstance(outcome, Unanswered) or outcome.started),
+        input_tokens=sum(usage.input_tokens for usage in usages),
+        cost_usd=sum(usage.cost_usd for usage in usages),
+        ms=asked.ms,
+        timed_out=asked.timed_out,
+        results=tuple(to_result(decision) for decision in decisions),
+    )
