@@ -2,9 +2,9 @@
 
     python benchmarks/judge_bed.py [BED]
 
-BED is a folder with the labelled cases and their scorer, `../shared/bed` by default. Nothing was fitted on them. Printed
-are the scorer's tables (line recall, kept share, dead ends removed, needed outputs emptied, whole ones left whole, AUC
-within an output, calibration), then the time a judgement takes.
+BED is a folder with the labelled cases and their scorer, `../shared/bed` by default; they are for validation alone.
+Printed are the scorer's tables (line recall, kept share, dead ends removed, needed outputs emptied, whole ones left
+whole, AUC within an output, calibration), then the time a judgement takes.
 """
 
 import importlib.util

@@ -63,7 +63,7 @@ def test_the_items_are_the_originals(name: str) -> None:
 
 @pytest.mark.parametrize("name", PASSES)
 def test_checkpoint_and_gates_are_the_originals(name: str) -> None:
-    """Due or not, tier, every sum that was tried, and the break-even of exchanges and early images are the original's."""
+    """Due or not, tier, every sum tried, and the break-even of exchanges and early images are the original's."""
     golden = load_pass(name)
     _, planned, settled = run_pass(name)
     if golden["phase"] == "mid-run":
@@ -71,7 +71,7 @@ def test_checkpoint_and_gates_are_the_originals(name: str) -> None:
     elif not {"double-edit", "cross-deletion", "queued-follow-up"} & codes(golden):
         assert golden["expected_gates"] == {
             "exchanges": gate_of(settled.gates.exchanges),
-            "images": gate_of(settled.gates.images),
+            "images": gate_of(settled.gates.early),
         }
 
 
@@ -178,7 +178,7 @@ def test_no_stub_stands_in_the_history() -> None:
 
 
 def test_the_outputs_before_a_queued_follow_up_are_judged() -> None:
-    """Defect queued-follow-up: the run whose follow-up was queued is judged beside the current one, by its own answer."""
+    """Defect queued-follow-up: the run before a queued follow-up is judged too, by its own answer."""
     for name in with_defect("queued-follow-up"):
         _, planned, _ = run_pass(name)
         assert len(planned.spans) > 1
@@ -202,8 +202,8 @@ def test_images_in_a_deferred_exchange_stand_by_their_own_sum() -> None:
     """Defect cross-deletion: deferring an exchange does not take the edit of another item on its entries."""
     for name in with_defect("cross-deletion"):
         _, _, settled = run_pass(name)
-        assert settled.gates.images is not None
-        assert settled.gates.images.allowed
+        assert settled.gates.early is not None
+        assert settled.gates.early.allowed
         edited = {it["targetId"] for it in edits_of(settled.drafts)}
         assert reached(load_pass(name)) <= edited, name
 

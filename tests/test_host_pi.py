@@ -148,7 +148,7 @@ def test_a_lock_of_a_dead_process_is_stale(path: Path) -> None:
 
 
 def test_two_guards_do_not_write_at_once(path: Path) -> None:
-    """While another guard holds the file's lock, this one waits for another day."""
+    """While another guard holds the file's lock, this one gives up."""
     fcntl = pytest.importorskip("fcntl")
     before = path.read_bytes()
     with path.open("rb") as other:

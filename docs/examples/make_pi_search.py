@@ -65,7 +65,7 @@ def main(arguments: list[str]) -> None:
 
 @contextmanager
 def work_folder() -> Iterator[Path]:
-    """A folder whose path, below /tmp, is as long as its neutral name, so that the sizes in the session stay true."""
+    """A folder with a path as long as its neutral name, where that can be: sizes in the session stay true."""
     parent = Path(tempfile.gettempdir()).resolve()
     folder = parent / secrets.token_hex(8)[: max(5, len(NEUTRAL) - len(f"{parent}/"))]
     folder.mkdir(mode=0o700)

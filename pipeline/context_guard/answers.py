@@ -1,8 +1,23 @@
-"""Stage 6. What the judge said, one answer at a time: a bad one costs only itself."""
+"""Stage 6. What the judge said, one answer at a time: a bad one costs only itself.
 
-from typing import Literal
+The standard library's `json` reads a reply, since it may hold NaN, lone surrogates and keys given twice; each of these
+spoils the answer it is in and no other.
+"""
+
+import json
+from math import isfinite
+from typing import Any, Literal, assert_never
 
 from msgspec import Struct
+from returns.result import Failure, Result, Success
+
+from context_guard.requests import Choice, Question, Request, YesNo
+
+SUM_TOLERANCE = 0.05
+ROUNDING = 0.005
+"""Probabilities come with two decimals, so each option may be off by this much."""
+
+_MAX_COUNT = 1e12
 
 
 class YesNoAnswer(Struct, frozen=True, tag="yes_no"):
@@ -40,6 +55,10 @@ class Answers(Struct, frozen=True, tag="answers"):
     usage: JudgeUsage = JudgeUsage()
     raw: tuple[tuple[str, float], ...] = ()
     """Probabilities before a judge mapped them onto the thresholds, for the trace."""
+    reply_id: str = ""
+    """The server's own name for the reply, for asking its makers about it."""
+    by: tuple[tuple[str, str], ...] = ()
+    """Question and who answered it, where not all are by one judge."""
 
     def yes_no(self, question: str) -> float | None:
         return next((a.probability for a in self.answers if isinstance(a, YesNoAnswer) and a.id == question), None)
@@ -61,6 +80,8 @@ class Unanswered(Struct, frozen=True, tag="unanswered"):
     """Whether the judge did answer, with an error instead of answers."""
     started: bool = True
     """Whether the request was ever sent."""
+    again_ms: int | None = None
+    """The same request may be sent again after so many milliseconds; None: it may not."""
 
 
 Answered = Answers | Unanswered
@@ -76,3 +97,114 @@ class Asked(Struct, frozen=True):
     ms: int = 0
     timed_out: bool = False
     """Whether the time budget ran out."""
+
+
+def read_answers(request: Request, body: bytes, usd_per_million: float = 0.0) -> Result[Answers, Unanswered]:
+    """The usable answers of a reply; a failure only when it is no reply at all.
+
+    The cost is the server's own figure where it sends one, otherwise its input tokens at `usd_per_million`.
+    """
+    try:
+        reply = json.loads(body.decode("utf-8-sig"), object_pairs_hook=_to_object, parse_constant=_no_number)
+    except (ValueError, RecursionError):
+        return Failure(_no_reply(request, "the reply is not JSON"))
+    if not isinstance(reply, _Object):
+        return Failure(_no_reply(request, "the reply is no JSON object"))
+    given = reply.get("answers")
+    if not isinstance(given, _Object) or "answers" in reply.repeated:
+        return Failure(_no_reply(request, "the reply has no answers object"))
+    answers = (_answer(question, given) for question in request.questions)
+    return Success(
+        Answers(
+            request_id=request.id,
+            answers=tuple(answer for answer in answers if answer is not None),
+            judge=_text(reply.get("model")),
+            usage=_usage(reply.get("usage"), usd_per_million),
+            reply_id=_text(reply.get("id")),
+        )
+    )
+
+
+def to_probability(value: Any) -> float | None:
+    """A number from 0 to 1; None for everything else, `true` and NaN among it."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        return None
+    return float(value)
+
+
+def to_count(value: Any) -> int:
+    """A count of tokens, also where it comes as 742.0; 0 for what is none."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < _MAX_COUNT:
+        return 0
+    return int(value)
+
+
+class _Object(dict[str, Any]):
+    """A JSON object that remembers which keys it was given more than once."""
+
+    repeated: frozenset[str] = frozenset()
+
+
+def _to_object(pairs: list[tuple[str, Any]]) -> _Object:
+    found = _Object(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        found.repeated = frozenset(key for key in found if keys.count(key) > 1)
+    return found
+
+
+def _no_number(_: str) -> None:
+    """NaN and the infinities are no answers."""
+
+
+def _no_reply(request: Request, detail: str) -> Unanswered:
+    return Unanswered(request_id=request.id, reason="error", detail=detail, replied=True)
+
+
+def _answer(question: Question, given: _Object) -> Answer | None:
+    answer = given.get(question.id)
+    if not isinstance(answer, _Object) or answer.repeated or question.id in given.repeated:
+        return None
+    match question:
+        case YesNo(id=name):
+            p = to_probability(answer.get("noul")) if answer.get("type") == "noul" else None
+            return None if p is None else YesNoAnswer(name, p)
+        case Choice():
+            return _choice(question, answer) if answer.get("type") == "choice" else None
+        case _:
+            assert_never(question)
+
+
+def _choice(question: Choice, answer: _Object) -> ChoiceAnswer | None:
+    """A choice may come without probabilities; with some that do not fit its options it is not to be trusted."""
+    options = [option for option, _ in question.options]
+    choice, given = answer.get("choice"), answer.get("probabilities")
+    if choice not in options:
+        return None
+    if given is None:
+        return ChoiceAnswer(question.id, choice)
+    if not isinstance(given, _Object) or given.repeated or given.keys() != set(options):
+        return None
+    found = [(option, p) for option, value in given.items() if (p := to_probability(value)) is not None]
+    off = abs(sum(p for _, p in found) - 1)
+    if len(found) < len(options) or off > max(SUM_TOLERANCE, ROUNDING * len(options)) + 1e-9:
+        return None
+    return ChoiceAnswer(question.id, choice, tuple(found))
+
+
+def _usage(usage: Any, usd_per_million: float) -> JudgeUsage:
+    if not isinstance(usage, dict):
+        return JudgeUsage()
+    tokens = to_count(usage.get("input_tokens"))
+    cost = usage.get("cost")
+    if isinstance(cost, bool) or not isinstance(cost, int | float) or not (isfinite(cost) and cost >= 0):
+        cost = tokens * usd_per_million / 1_000_000
+    return JudgeUsage(
+        input_tokens=tokens,
+        output_tokens=to_count(usage.get("output_tokens")),
+        cost_usd=float(cost),
+    )
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""

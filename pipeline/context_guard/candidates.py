@@ -29,7 +29,7 @@ class Candidate(Struct, frozen=True):
 
 
 def pick_candidates(span: Span, config: Config) -> tuple[Candidate, ...]:
-    """The outputs of at least `minResultChars` that the rules allow; none when together they are below `minRunChars`."""
+    """The outputs from `minResultChars` on that the rules allow; none when together they are below `minRunChars`."""
     found = tuple(to_candidate(result, span) for result in span.results if is_large(result, config))
     return found if sum(len(candidate.text) for candidate in found) >= config.min_run_chars else ()
 

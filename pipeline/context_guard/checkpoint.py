@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from context_guard.cache.break_even import FACTORS, pays_off
-from context_guard.cache.layout import Layout, rewrite_chars
+from context_guard.cache.break_even import expect
+from context_guard.cache.layout import Layout
 from context_guard.config import Config
 from context_guard.items import Items
 from context_guard.span import Span
@@ -59,7 +59,7 @@ def decide_checkpoint(items: Items, span: Span, layout: Layout, model: Model | N
         tried.append(tier)
         if tier.pays_off or (tier.chars >= batch and not config.mid_run_break_even):
             return Due(tier=number, items=choice, tried=tuple(tried), batch_chars=batch)
-    return NotDue(reason=_why_not(tried, batch, span.turns, layout), tried=tuple(tried), batch_chars=batch)
+    return NotDue(reason=_why_not(tried, batch, span.turns), tried=tuple(tried), batch_chars=batch)
 
 
 def item_chars(items: Items) -> int:
@@ -93,22 +93,17 @@ def _weigh(items: Items, batch: int, turns: int, layout: Layout, config: Config)
     chars = item_chars(items)
     if chars < batch or not config.mid_run_break_even:
         return Tier(items=items, chars=chars)
-    rewrite = rewrite_chars(layout, item_targets(items))
-    return Tier(
-        items=items,
-        chars=chars,
-        rewrite=rewrite,
-        pays_off=pays_off(chars, turns, rewrite, FACTORS[layout.policy]),
-    )
+    rewrite, pays = expect(layout, item_targets(items), chars, turns, config)
+    return Tier(items=items, chars=chars, rewrite=rewrite, pays_off=pays)
 
 
-def _why_not(tried: list[Tier], batch: int, turns: int, layout: Layout) -> str:
+def _why_not(tried: list[Tier], batch: int, turns: int) -> str:
     """The nearest miss in words."""
     best = max(tried, key=lambda tier: tier.chars)
     if best.chars < batch:
         return f"not due: {format_chars(best.chars)} of {format_chars(batch)} characters"
     missed = min((tier for tier in tried if tier.rewrite is not None), key=lambda tier: tier.rewrite or 0)
     return (
-        f"would cost you: {format_chars(missed.chars)} characters over {plural(turns, 'turn')} against "
-        f"{FACTORS[layout.policy]} times the {format_chars(missed.rewrite or 0)} that the cache writes again"
+        f"would cost you: {format_chars(missed.chars)} characters to judge, {plural(turns, 'turn')} to come, "
+        f"{format_chars(missed.rewrite or 0)} that the cache writes again"
     )

@@ -114,7 +114,7 @@ def context_file(line: str, known: frozenset[str], drive: int = 0) -> str:
 
 
 def _is_date(name: str) -> bool:
-    return _DATE_AT_START.match(_ANSI.sub("", name)) is not None
+    return not name[0].isalpha() and _DATE_AT_START.match(_ANSI.sub("", name)) is not None
 
 
 def _is_blank(line: str) -> bool:
@@ -122,7 +122,7 @@ def _is_blank(line: str) -> bool:
 
 
 def _drive(line: str, config: Config) -> int:
-    return 0 if config.original_cuts or not _DRIVE.match(line) else 2
+    return 2 if line[1:2] == ":" and not config.original_cuts and _DRIVE.match(line) else 0
 
 
 def _path_limit(line: str, drive: int) -> int:

@@ -19,7 +19,8 @@ class Config(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_f
         str,
         Meta(
             pattern=r"^(local|[^/\s]+/\S.*)$",
-            description="Who judges: `local` (embedded, no key, no network) or `provider/id`; the first `/` separates them.",
+            description="Who judges: `local` (embedded, no key, no network) or `provider/id`; "
+            "the first `/` separates them.",
         ),
     ] = "local"
     min_result_chars: Annotated[
@@ -154,6 +155,23 @@ class Config(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_f
             description="Images of tool results go after this many assistant messages; 0 keeps them.",
         ),
     ] = 3
+    run_end_break_even: Annotated[
+        bool, Meta(description="Edits at run end, too, must earn back their cache rewrite; those that do not wait.")
+    ] = True
+    assumed_share: Annotated[
+        float, Meta(ge=0, le=1, description="Share of the judged text that is taken to go, before it has been judged.")
+    ] = 0.7
+    rerun_steps_per_1k_tokens: Annotated[
+        float,
+        Meta(
+            ge=0,
+            le=10,
+            description="Extra agent steps reckoned with for every 1,000 tokens removed: the re-run penalty.",
+        ),
+    ] = 0.05
+    original_costs: Annotated[
+        bool, Meta(description="Weigh edits by the original's two break-even factors instead of the provider's prices.")
+    ] = False
     keep_notices: Annotated[
         bool,
         Meta(description="A distilled output keeps the tool's own closing notices: truncation, exit code, time-out."),
@@ -169,7 +187,14 @@ class Config(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_f
     @classmethod
     def original(cls) -> Self:
         """The thresholds, cuts and texts of the original, for parity. Its listed defects stay mended."""
-        return cls(model="openrouter/~typesafe/jev-latest", keep_notices=False, original_cuts=True, original_texts=True)
+        return cls(
+            model="openrouter/~typesafe/jev-latest",
+            run_end_break_even=False,
+            original_costs=True,
+            keep_notices=False,
+            original_cuts=True,
+            original_texts=True,
+        )
 
 
 class ConfigError(Struct, frozen=True):

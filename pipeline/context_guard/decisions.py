@@ -11,6 +11,9 @@ from context_guard.keep_sets import KeepSet
 from context_guard.records import ItemResult, Kind, Outcome, Phase
 from context_guard.render import render
 
+DEFERRED = "deferred"
+"""Reason of an item that may go, but whose edit does not pay yet."""
+
 FAILURES = ("timeout", "error", "aborted")
 """Words in a reason that say: not judged, ask again."""
 

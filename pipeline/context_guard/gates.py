@@ -1,75 +1,94 @@
-"""The last word at run end: edits of old parts of the conversation must earn back their cache rewrite.
-
-Also what makes the edits of a pass disjoint: images inside an exchange that goes with it are not edited on their own.
-"""
+"""The last word on a pass: its edits must earn back their cache rewrite, and no entry is edited twice."""
 
 import msgspec
 from msgspec import Struct
 
-from context_guard.cache.break_even import Gate, weigh
+from context_guard.cache.break_even import Edits, Gate, weigh
 from context_guard.cache.layout import Layout
 from context_guard.config import Config
-from context_guard.decisions import Decision
+from context_guard.decisions import DEFERRED, Decision
+from context_guard.records import Phase
 
 
 class Gated(Struct, frozen=True):
     decisions: tuple[Decision, ...]
     exchanges: Gate | None = None
-    """None when there was nothing to weigh."""
-    images: Gate | None = None
+    """None here and below when there was nothing to weigh."""
+    early: Gate | None = None
+    """Images and deferred outputs from before the run."""
+    edits: Gate | None = None
+    """Everything that was left, as a whole."""
 
 
 def keep_disjoint(decisions: tuple[Decision, ...]) -> tuple[Decision, ...]:
-    """Without the images of entries that an omitted exchange takes out of the context altogether."""
+    """Without the items inside an exchange that goes as a whole: their entries leave the context with it."""
     gone = {entry_id for decision in decisions for entry_id in decision.omitted or ()}
-    return tuple(item for item in decisions if item.kind != "image" or item.entry_id not in gone)
+    return tuple(item for item in decisions if item.kind == "exchange" or item.entry_id not in gone)
 
 
-def apply_gates(decisions: tuple[Decision, ...], early_images: frozenset[str], layout: Layout, config: Config) -> Gated:
-    """Defer exchanges, then leave images from before the run, where the sum says no."""
+def apply_gates(
+    decisions: tuple[Decision, ...], early: frozenset[str], phase: Phase, layout: Layout, config: Config
+) -> Gated:
+    """Defer exchanges, then what is older than the run, then the rest, where the sum says no.
+
+    Later entries cost no more rewriting than earlier ones, so what is weighed last decides for all that is left.
+    """
     disjoint = keep_disjoint(decisions)
-    if not config.exchange_break_even:
-        return Gated(decisions=disjoint)
-    exchanges = _gate(disjoint, _omitted(disjoint), layout, config.exchange_min_saving_chars)
-    if exchanges is not None and not exchanges.allowed:
-        disjoint = tuple(map(_defer, decisions))
-    images = _gate(disjoint, early_images, layout, 0)
-    if images is not None and not images.allowed:
-        disjoint = tuple(item for item in disjoint if not _is_early(item, early_images))
-    return Gated(decisions=disjoint, exchanges=exchanges, images=images)
+    exchanges = old = None
+    if config.exchange_break_even and phase == "run-end":
+        exchanges = _gate(disjoint, _omitted(disjoint), layout, config.exchange_min_saving_chars, config)
+        if exchanges is not None and not exchanges.allowed:
+            disjoint = _defer(decisions, _omitted(disjoint))
+        old = _gate(disjoint, early, layout, 0, config)
+        if old is not None and not old.allowed:
+            disjoint = _defer(disjoint, early)
+    edits = None
+    if config.run_end_break_even if phase == "run-end" else config.mid_run_break_even and not config.original_costs:
+        everything = frozenset(item.entry_id for item in disjoint)
+        edits = _gate(disjoint, everything, layout, 0, config)
+        if edits is not None and not edits.allowed:
+            disjoint = _defer(disjoint, everything)
+    return Gated(decisions=disjoint, exchanges=exchanges, early=old, edits=edits)
 
 
-def targets_of(decision: Decision) -> tuple[str, ...]:
-    """Entries that the decision's edits touch."""
-    return () if decision.replacement is None else (decision.entry_id, *(decision.omitted or ()))
+def edits_of(decisions: tuple[Decision, ...]) -> Edits:
+    changed = [item for item in decisions if item.replacement is not None]
+    return Edits(
+        targets=tuple(target for item in changed for target in (item.entry_id, *(item.omitted or ()))),
+        saved=sum(item.before_chars - item.after_chars for item in changed),
+    )
 
 
-def _gate(decisions: tuple[Decision, ...], chosen: frozenset[str], layout: Layout, min_saving: int) -> Gate | None:
+def _gate(
+    decisions: tuple[Decision, ...], chosen: frozenset[str], layout: Layout, min_saving: int, config: Config
+) -> Gate | None:
     """The sum for the edits of the decisions on `chosen` entries beside all others; None when there are none."""
-    own = [item for item in decisions if item.entry_id in chosen and item.replacement is not None]
-    if not own:
-        return None
-    others = [target for item in decisions if item.entry_id not in chosen for target in targets_of(item)]
-    saved = sum(item.before_chars - item.after_chars for item in own)
-    return weigh(layout, [target for item in own for target in targets_of(item)], others, saved, min_saving)
+    own = edits_of(tuple(item for item in decisions if item.entry_id in chosen))
+    others = edits_of(tuple(item for item in decisions if item.entry_id not in chosen))
+    return weigh(layout, own, others, min_saving, config) if own.targets else None
 
 
 def _omitted(decisions: tuple[Decision, ...]) -> frozenset[str]:
     return frozenset(item.entry_id for item in decisions if item.kind == "exchange" and item.replacement is not None)
 
 
-def _is_early(decision: Decision, early: frozenset[str]) -> bool:
-    return decision.kind == "image" and decision.entry_id in early
+def _defer(decisions: tuple[Decision, ...], chosen: frozenset[str]) -> tuple[Decision, ...]:
+    """The chosen edits wait: images for the next pass to find, everything else with a word in the record."""
+    waiting = {item.entry_id for item in decisions if item.entry_id in chosen and item.replacement is not None}
+    return tuple(
+        _deferred(item) if item.entry_id in waiting else item
+        for item in decisions
+        if item.kind != "image" or item.entry_id not in waiting
+    )
 
 
-def _defer(decision: Decision) -> Decision:
-    if decision.kind != "exchange" or decision.replacement is None:
-        return decision
+def _deferred(decision: Decision) -> Decision:
     return msgspec.structs.replace(
         decision,
         outcome="kept",
-        reason="deferred",
+        reason=DEFERRED,
         after_chars=decision.before_chars,
+        kept_lines=decision.total_lines,
         replacement=None,
         omitted=None,
     )

@@ -18,7 +18,7 @@ def read_args(args: str) -> dict[str, Any]:
 
 
 def tool_label(tool: str, args: str) -> str:
-    """``bash `npm test` ``, `read src/a.py` or the bare tool name; no line break, control character or inner backtick."""
+    """``bash `npm test` ``, `read src/a.py` or the bare tool name; no line break, control character, inner backtick."""
     given = read_args(args)
     name = one_line(tool)
     if command := first_text(given, "command", "cmd"):

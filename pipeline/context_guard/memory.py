@@ -1,6 +1,6 @@
 """What earlier passes have settled, read from the branch alone: never from drafts that a host may have dropped."""
 
-from context_guard.decisions import was_judged
+from context_guard.decisions import DEFERRED, was_judged
 from context_guard.transcript import Transcript
 
 
@@ -23,8 +23,19 @@ def judged_exchanges(transcript: Transcript, run_start_id: str) -> frozenset[str
         for stored in transcript.records
         if stored.at > start
         for result in stored.record.results
-        if result.kind == "exchange" and was_judged(result.reason) and result.reason != "deferred"
+        if result.kind == "exchange" and was_judged(result.reason) and result.reason != DEFERRED
     )
+
+
+def deferred_outputs(transcript: Transcript) -> frozenset[str]:
+    """Outputs that the last pass to judge them found may go, but whose edit did not pay then."""
+    last = {
+        result.entry_id: result.reason
+        for stored in transcript.records
+        for result in stored.record.results
+        if result.kind in ("large", "small")
+    }
+    return frozenset(entry_id for entry_id, reason in last.items() if reason == DEFERRED)
 
 
 def pending_edits(transcript: Transcript) -> tuple[str, ...]:

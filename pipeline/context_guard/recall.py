@@ -8,14 +8,12 @@ import msgspec
 from msgspec import Struct
 from returns.result import Failure, Result, Success
 
+from context_guard.pages import Line, Page, Window, cut_page
 from context_guard.render import recall_hint
 from context_guard.span import is_steering
 from context_guard.text import MARKER, one_line, plural, shorten, trim, without_lone_surrogates
 from context_guard.transcript import Entry, Image, Transcript, calls_of, images_of, text_of
 
-PAGE_LINES = 2_000
-PAGE_BYTES = 50 * 1_024
-"""Of UTF-8, newlines counted. The note that says how to go on comes on top."""
 MAX_IMAGES = 6
 MAX_PATTERN = 500
 SEARCHED_CHARS = 4_000
@@ -54,48 +52,30 @@ def recall(
     """
     source = _source(transcript, entry_id)
     if source is None:
-        named = shorten(one_line(entry_id), 80)
+        named = without_lone_surrogates(shorten(one_line(entry_id), 80))
         return Failure(
             RecallError(f'No tool result or omitted exchange with entry id {named}. Use the id from a "{MARKER}" note.')
         )
     raw, images = source
+    window = Window(offset=_whole(offset), limit=_whole(limit), column=_whole(column))
     lines = list(enumerate(without_lone_surrogates(raw).split("\n"), 1))
     plain = not pattern and offset is None and limit is None and column is None
     attached = images[:MAX_IMAGES] if plain else ()
-    window = _Window(raw=raw, images=attached, unseen=len(images) - len(attached))
-    if not pattern:
-        printed = [_Line(number, "", text) for number, text in lines]
-        return _page(window, printed, "line", _whole(offset), _whole(limit), _whole(column))
-    found = _matching(lines, pattern)
-    if isinstance(found, RecallError):
-        return Failure(found)
-    if not found:
-        return Success(window.show([_no_match(lines, pattern)]))
-    return _page(window, found, "matching line", _whole(offset), _whole(limit), _whole(column))
-
-
-class _Line(Struct, frozen=True):
-    number: int
-    prefix: str
-    text: str
-
-
-class _Window(Struct, frozen=True):
-    """What every page of one recall has in common."""
-
-    raw: str
-    images: tuple[Image, ...]
-    unseen: int
-    """Images that this page leaves out."""
-
-    def show(self, parts: list[str], next_offset: int | None = None, next_column: int | None = None) -> Recalled:
-        """`parts` are the page and its notes; a blank line goes between."""
-        if self.unseen:
-            parts = [*parts, f"[{plural(self.unseen, 'image')} not shown]"]
-        text = "\n\n".join(parts)
-        if not self.raw and self.images:
-            text = _attached(len(self.images), len(self.images))
-        return Recalled(text=text, raw=self.raw, images=self.images, next_offset=next_offset, next_column=next_column)
+    page = _matches(lines, pattern, window) if pattern else cut_page(_plain(lines), "line", window)
+    if isinstance(page, str):
+        return Failure(RecallError(page))
+    parts = [page.text or _attached(len(attached), len(attached))] if attached else [page.text]
+    if len(images) > len(attached):
+        parts.append(f"[{plural(len(images) - len(attached), 'image')} not shown]")
+    return Success(
+        Recalled(
+            text="\n\n".join(parts),
+            raw=raw,
+            images=attached,
+            next_offset=page.next_offset,
+            next_column=page.next_column,
+        )
+    )
 
 
 def _source(transcript: Transcript, entry_id: str) -> tuple[str, tuple[Image, ...]] | None:
@@ -168,25 +148,31 @@ def _assistant(entry: Entry) -> list[str]:
     return ["## assistant", *said, *calls] if said or calls else []
 
 
-def _matching(lines: list[tuple[int, str]], pattern: str) -> list[_Line] | RecallError:
+def _plain(lines: list[tuple[int, str]]) -> list[Line]:
+    return [Line(number, text) for number, text in lines]
+
+
+def _matches(lines: list[tuple[int, str]], pattern: str, window: Window) -> Page | str:
+    """A page of the lines that match, each with its number in front, or why there is none."""
     if len(pattern) > MAX_PATTERN:
-        return RecallError(f"Pattern is longer than {MAX_PATTERN} characters; use a shorter one.")
+        return f"Pattern is longer than {MAX_PATTERN} characters; use a shorter one."
     import re2  # only here: most recalls have no pattern
 
     options = re2.Options()
     options.log_errors = False
     try:
-        compiled: Any = re2.compile(pattern.encode("utf-8", "surrogatepass"), options)
+        compiled: Any = re2.compile(without_lone_surrogates(pattern), options)
     except re2.error as error:
         said = error.args[0] if error.args else error
         reason = said.decode("utf-8", "replace") if isinstance(said, bytes) else str(said)
-        return RecallError(
+        return (
             f"Invalid pattern: {one_line(reason)}. It is a RE2 regular expression, without look-around and "
             "back-references; put a \\ before characters that are meant as they are."
         )
-    return [
-        _Line(number, f"{number}: ", line) for number, line in lines if compiled.search(line[:SEARCHED_CHARS].encode())
+    found = [
+        Line(number, text, prefix=f"{number}: ") for number, text in lines if compiled.search(text[:SEARCHED_CHARS])
     ]
+    return cut_page(found, "matching line", window) if found else Page(_no_match(lines, pattern))
 
 
 def _no_match(lines: list[tuple[int, str]], pattern: str) -> str:
@@ -198,55 +184,6 @@ def _no_match(lines: list[tuple[int, str]], pattern: str) -> str:
         )
     shown = without_lone_surrogates(pattern)
     return f"No line of the original output ({plural(len(lines), 'line')}) matches /{shown}/. {' '.join(hints)}"
-
-
-def _page(
-    window: _Window, lines: list[_Line], noun: str, offset: int | None, limit: int | None, column: int | None
-) -> Result[Recalled, RecallError]:
-    start = offset or 1
-    total = len(lines)
-    if start > total:
-        last = "Use offset=1." if total == 1 else f"Use an offset from 1 to {total}."
-        return Failure(RecallError(f"Offset {start} is beyond the end ({plural(total, noun)}). {last}"))
-    first = lines[start - 1]
-    skip = (column or 1) - 1
-    if skip and skip >= len(first.text):
-        return Failure(
-            RecallError(
-                f"Column {skip + 1} is beyond the end of line {first.number} "
-                f"({plural(len(first.text), 'character')}). Use offset={start} without a column."
-            )
-        )
-    end = min(total, start - 1 + min(limit or PAGE_LINES, PAGE_LINES))
-    page: list[str] = []
-    size = 0
-    for line in lines[start - 1 : end]:
-        shown = line.prefix + (line.text if page else line.text[skip:])
-        size += len(shown.encode()) + 1
-        if size > PAGE_BYTES and page:
-            break
-        if size > PAGE_BYTES:
-            return Success(_cut_line(window, line, f"{plural(total, noun)}", start, skip))
-        page.append(shown)
-    stop = start - 1 + len(page)
-    text = "\n".join(page)
-    if stop == total:
-        return Success(window.show([text]))
-    note = f"[Showing {noun}s {start}–{stop} of {total}. Use offset={stop + 1} to continue.]"
-    return Success(window.show([text, note], next_offset=stop + 1))
-
-
-def _cut_line(window: _Window, line: _Line, total: str, start: int, skip: int) -> Recalled:
-    """A page that is one part of a line too long for it."""
-    mark = f"[line {line.number} cut at {PAGE_BYTES // 1_024}KB]"
-    room = PAGE_BYTES - len(line.prefix) - len(mark) - 2
-    part = line.text[skip : skip + room].encode()[:room].decode("utf-8", "ignore")
-    stop = skip + len(part)
-    note = (
-        f"[Showing characters {skip + 1}–{stop} of {len(line.text)} of line {line.number}; {total} in all. "
-        f"Use offset={start} and column={stop + 1} to continue.]"
-    )
-    return window.show([f"{line.prefix}{part}\n{mark}", note], next_offset=start, next_column=stop + 1)
 
 
 def _whole(value: float | None) -> int | None:

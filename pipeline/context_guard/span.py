@@ -1,12 +1,13 @@
 """Stage 1. The run that just finished, or still goes on: what was asked, what was answered, what its tools returned.
 
 A run begins at a user's prompt. A message sent while the agent was at work (steering) does not begin one: it joins the
-question. A prompt that waited for the run before it to end (a queued follow-up) begins a run of its own, and as the host
-settles only once for both, a run-end pass judges both: `find_spans` returns the queued ones before the current one.
+question. A prompt that waited for the run before it to end (a queued follow-up) begins a run of its own, and as the
+host settles only once for both, a run-end pass judges both: `find_spans` returns the queued ones before the current.
 """
 
 from msgspec import Struct
 
+from context_guard.boundary import RUN_END, Boundary
 from context_guard.config import Config
 from context_guard.records import Phase
 from context_guard.text import MARKER, clip, trim
@@ -91,21 +92,42 @@ class Span(Struct, frozen=True):
     """Assistant messages in the run."""
     calls: tuple[Call, ...]
     results: tuple[RunResult, ...]
+    is_finished: bool = True
+    """Its last assistant message is an answer: not cut short, not a failure, not waiting for a tool."""
 
 
-def find_spans(transcript: Transcript, config: Config, phase: Phase = "run-end") -> tuple[Span, ...]:
-    """The current run, last, after the finished runs whose follow-ups were queued; empty without any prompt."""
+def find_spans(transcript: Transcript, config: Config, boundary: Boundary = RUN_END) -> tuple[Span, ...]:
+    """The current run, last, after the earlier runs that the boundary asks for; empty without any prompt.
+
+    At run end those are the runs whose follow-ups were queued, or every run.
+    """
+    phase = boundary.phase
     context = shown(transcript)
     start = find_run_start(context, len(context))
     if start is None:
         return ()
     bounds = [(start, len(context))]
-    while phase == "run-end" and is_queued(context, bounds[0][0]):
+    while phase == "run-end" and (boundary.every_run or is_queued(context, bounds[0][0])):
         earlier = find_run_start(context, bounds[0][0])
         if earlier is None:
             break
         bounds.insert(0, (earlier, bounds[0][0]))
     return tuple(_read_span(context, start, end, config, phase) for start, end in bounds)
+
+
+def find_earlier_spans(
+    transcript: Transcript, config: Config, before: Span, wanted: frozenset[str]
+) -> tuple[Span, ...]:
+    """The finished runs before `before` that hold one of the wanted results, oldest first."""
+    context = shown(transcript)
+    places = [place for place in range(before.start) if context[place].id in wanted]
+    spans: list[Span] = []
+    end = before.start
+    while places and (start := find_run_start(context, end)) is not None and end > places[0]:
+        if any(start < place < end for place in places):
+            spans.insert(0, _read_span(context, start, end, config, "run-end"))
+        end = start
+    return tuple(span for span in spans if span.is_finished)
 
 
 def find_run_start(context: tuple[Entry, ...], end: int) -> int | None:
@@ -187,7 +209,13 @@ def _read_span(context: tuple[Entry, ...], start: int, end: int, config: Config,
         turns=turns,
         calls=calls,
         results=results,
+        is_finished=_is_finished(run),
     )
+
+
+def _is_finished(run: tuple[Entry, ...]) -> bool:
+    last = next((entry for entry in reversed(run) if entry.role == "assistant" and entry.visible is not None), None)
+    return last is not None and last.stop not in ("aborted", "error") and not calls_of(last.visible)
 
 
 def _question(run: tuple[Entry, ...]) -> str:

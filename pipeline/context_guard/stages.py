@@ -1,4 +1,4 @@
-"""All stages in a row: `plan` (1 to 5) → ask → `settle` (6 to 8). Both halves are values: together they are the trace."""
+"""All stages in a row: `plan` (1 to 5) → ask → `settle` (6 to 8). Both halves are values: together the trace."""
 
 from collections.abc import Iterator
 
@@ -14,8 +14,8 @@ from context_guard.chunks import Cut, cut_chunks
 from context_guard.config import Config
 from context_guard.decisions import Decision, decide_output, to_result
 from context_guard.drafts import Draft, write_drafts
-from context_guard.gates import Gated, apply_gates, keep_disjoint
-from context_guard.items import Items, collect_items
+from context_guard.gates import Gated, apply_gates
+from context_guard.items import Items, add_items, collect_deferred, collect_items
 from context_guard.keep_sets import KeepSet, decide_keep_set
 from context_guard.records import Phase, Record
 from context_guard.requests import Request, build_request
@@ -40,6 +40,9 @@ class Plan(Struct, frozen=True):
     """As it holds for this phase."""
     layout: Layout
     spans: tuple[Span, ...] = ()
+    """The runs judged, the current one last."""
+    early: frozenset[str] = frozenset()
+    """Images and deferred outputs from before the current run: their edits are weighed apart."""
     collected: Items = Items()
     """All that could be judged."""
     checkpoint: Checkpoint | None = None
@@ -78,12 +81,16 @@ class Settlement(Struct, frozen=True):
 def plan(transcript: Transcript, config: Config, boundary: Boundary = RUN_END) -> Plan:
     """Stages 1 to 5. Never fails; with nothing to judge there are no requests."""
     config = for_phase(config, boundary.phase)
-    layout = read_layout(transcript, config, boundary.written, boundary.now)
+    layout = read_layout(transcript, config, boundary)
     is_on = config.enabled and (config.mid_run or boundary.phase == "run-end")
-    spans = find_spans(transcript, config, boundary.phase) if is_on else ()
+    spans = find_spans(transcript, config, boundary) if is_on else ()
     if not spans:
         return Plan(boundary=boundary, config=config, layout=layout)
     collected = collect_items(transcript, spans, boundary, config)
+    earlier, waiting = collect_deferred(transcript, spans, boundary, config)
+    early = _early(collected, waiting, spans[-1])
+    collected = add_items(waiting, collected)
+    spans = earlier + spans
     checkpoint = (
         decide_checkpoint(collected, spans[-1], layout, transcript.model, config)
         if boundary.phase == "mid-run"
@@ -97,6 +104,7 @@ def plan(transcript: Transcript, config: Config, boundary: Boundary = RUN_END) -
         config=config,
         layout=layout,
         spans=spans,
+        early=early,
         collected=collected,
         checkpoint=checkpoint,
         items=items,
@@ -112,7 +120,8 @@ def settle(plan: Plan, asked: Asked) -> Settlement:
     by_request = {outcome.request_id: outcome for outcome in outcomes}
     keep_sets = tuple(decide_keep_set(segment, by_request.get(segment.id), plan.config) for segment in plan.segments)
     judged = tuple(_decide(plan, keep_sets, by_request)) if plan.boundary.has_judge else ()
-    gated = _gate(plan, (*judged, *map(decide_images, plan.items.images)))
+    decided = (*judged, *map(decide_images, plan.items.images))
+    gated = apply_gates(decided, plan.early, plan.phase, plan.layout, plan.config)
     record = _record(plan, asked, outcomes, gated.decisions)
     return Settlement(
         outcomes=outcomes,
@@ -174,11 +183,9 @@ def _decide(plan: Plan, keep_sets: tuple[KeepSet, ...], outcomes: dict[str, Answ
         yield decide_exchange(exchange, verdicts[exchange.prompt_id], plan.config)
 
 
-def _gate(plan: Plan, decisions: tuple[Decision, ...]) -> Gated:
-    if plan.phase == "mid-run" or not plan.spans:
-        return Gated(decisions=keep_disjoint(decisions))
-    early = frozenset(item.entry_id for item in plan.items.images if item.place < plan.spans[-1].start)
-    return apply_gates(decisions, early, plan.layout, plan.config)
+def _early(collected: Items, waiting: Items, span: Span) -> frozenset[str]:
+    images = (item.entry_id for item in collected.images if item.place < span.start)
+    return frozenset([*images, *(item.entry_id for item in waiting.large), *(item.entry_id for item in waiting.small)])
 
 
 def _record(plan: Plan, asked: Asked, outcomes: tuple[Answered, ...], decisions: tuple[Decision, ...]) -> Record:

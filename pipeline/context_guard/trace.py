@@ -1,9 +1,6 @@
 """What a pass did, for people and for snapshots: nothing in it varies between two runs over the same input."""
 
-import json
-import re
 from collections.abc import Iterator
-from typing import Any
 
 from context_guard.answers import Answered, Answers, ChoiceAnswer, Unanswered
 from context_guard.cache.break_even import Gate
@@ -11,22 +8,19 @@ from context_guard.candidates import Candidate
 from context_guard.chunks import Chunk
 from context_guard.decisions import Decision
 from context_guard.drafts import Omit, Replace
+from context_guard.idle import why_nothing
+from context_guard.printable import pretty_json, visible
 from context_guard.records import encode_record
 from context_guard.requests import chunk_id
 from context_guard.span import Span
 from context_guard.stages import Plan, Settlement
-from context_guard.text import MARKER, format_probability, one_line, plural, shorten
+from context_guard.text import format_probability, one_line, plural, shorten
 
 TEXT_CHARS = 160
 """Of a question or an answer."""
 ANSWERS_A_LINE = 8
 VOLATILE = ("ms", "costUsd")
 """Keys of a record that differ between two runs over the same input."""
-
-_UNPRINTABLE = re.compile(
-    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]"
-)
-_SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
 def trace_text(plan: Plan, settlement: Settlement) -> str:
@@ -45,65 +39,12 @@ def replacement_text(plan: Plan, settlement: Settlement) -> str:
                 texts += blocks
             case Omit(target=target):
                 texts.append(f"== {target} omitted")
-    return visible("\n".join([*(texts or [why_nothing(plan) or "Nothing is replaced."]), ""]))
+    return visible("\n".join([*(texts or [why_nothing(plan, settlement) or "Nothing is replaced."]), ""]))
 
 
 def record_json(settlement: Settlement) -> str:
     """The record of the pass without the values that vary."""
     return pretty_json({key: value for key, value in encode_record(settlement.record).items() if key not in VOLATILE})
-
-
-def why_nothing(plan: Plan) -> str:
-    """In one sentence, why there is nothing to judge and nothing to remove; empty when there is something."""
-    config, items = plan.config, plan.items
-    if items.large or items.small or items.exchanges or items.images:
-        return ""
-    if not config.enabled:
-        return "The guard is off (enabled is false)."
-    if not plan.spans:
-        return "There is no prompt in this branch of the session."
-    if plan.checkpoint is not None:
-        return f"No checkpoint: {plan.checkpoint.reason}."
-    results = [result for span in plan.spans for result in span.results]
-    if not results:
-        return "The last run has no tool output."
-    if any(not result.is_raw and result.text.startswith(MARKER) for result in results):
-        return "Every output of the last run that could be distilled already is."
-    large = [len(result.text) for result in results if len(result.text) >= config.min_result_chars]
-    if large and sum(large) < config.min_run_chars:
-        return (
-            f"The large outputs of the last run have {sum(large):,} characters together, "
-            f"fewer than the {config.min_run_chars:,} of minRunChars."
-        )
-    if large:
-        return "No large output of the last run may be edited (an excluded tool, an image in it, or an edit by others)."
-    floor = f"the {config.min_result_chars:,} characters of minResultChars"
-    if config.small_result_min_chars:
-        floor = f"the {config.small_result_min_chars:,} characters of smallResultMinChars"
-    return f"No tool output of the last run has {floor} and may be edited."
-
-
-def visible(text: str) -> str:
-    """The text with control, invisible and lone surrogate characters as symbols or escapes; newlines and tabs stay."""
-    return _UNPRINTABLE.sub(_symbol, text)
-
-
-def visible_line(text: str) -> str:
-    """The same for a text that has to stay on one line."""
-    return visible(text).replace("\n", "␊").replace("\t", "␉")
-
-
-def pretty_json(value: Any) -> str:
-    """JSON for people, non-ASCII as it is; lone surrogates, which UTF-8 cannot hold, as escapes."""
-    printed = json.dumps(value, ensure_ascii=False, indent=2)
-    return _SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", printed) + "\n"
-
-
-def _symbol(found: re.Match[str]) -> str:
-    code = ord(found[0])
-    if code < 0x20:
-        return chr(0x2400 + code)
-    return "␡" if code == 0x7F else f"\\u{code:04x}"
 
 
 def _trace(plan: Plan, settlement: Settlement) -> Iterator[str]:
@@ -112,7 +53,7 @@ def _trace(plan: Plan, settlement: Settlement) -> Iterator[str]:
         yield from _span(span)
     if plan.checkpoint is not None:
         yield f"checkpoint {plan.checkpoint.reason}"
-    if nothing := why_nothing(plan):
+    if nothing := why_nothing(plan, settlement):
         yield nothing
     decisions = list(settlement.decisions)
     for candidate in plan.candidates:
@@ -128,14 +69,17 @@ def _trace(plan: Plan, settlement: Settlement) -> Iterator[str]:
         if decision.kind != "large":
             yield f"{decision.kind} {decision.entry_id} {decision.label}"
             yield _decision(decision)
-    for name, gate in (("exchanges", settlement.gates.exchanges), ("images", settlement.gates.images)):
+    gates = settlement.gates
+    for name, gate in (("exchanges", gates.exchanges), ("early", gates.early), ("edits", gates.edits)):
         if gate is not None:
             yield _gate(name, gate)
     yield f"saved {settlement.record.saved_chars:,} characters"
 
 
 def _span(span: Span) -> Iterator[str]:
-    yield f"run {span.start_id}: {plural(span.turns, 'turn')}, {plural(len(span.results), 'result')}"
+    yield f"run {span.start_id}: {plural(span.turns, 'turn')}, {plural(len(span.results), 'result')}" + (
+        "" if span.is_finished else ", unfinished"
+    )
     yield f"  question: {_clipped(span.question)}"
     if span.answer:
         yield f"  answer: {_clipped(span.answer)}"
@@ -213,6 +157,8 @@ def _decision(decision: Decision) -> str:
 
 
 def _gate(name: str, gate: Gate) -> str:
+    if gate.cost is not None:
+        return f"{name} {gate.reason}: {gate.cost.words}"
     return f"{name} {gate.reason}: {gate.saved:,} characters saved, {gate.marginal:,} written again"
 
 

@@ -37,8 +37,8 @@ FOCUS_NONE = "Nothing of it is needed any more."
 FOCUS_CHUNK = "A few chunks are needed, and {id} matters most."
 
 _ENDED = (
-    "A coding agent has answered user_question with final_answer. On the way it got the tool output below, "
-    "split into chunks. Chunks that are not kept vanish from what the agent sees in later turns; kept ones stay word for word."
+    "A coding agent has answered user_question with final_answer. On the way it got the tool output below, split into "
+    "chunks. Chunks that are not kept vanish from what the agent sees in later turns; kept ones stay word for word."
 )
 _ENDED_HISTORY = (
     " earlier_conversation is the session before this question; the agent will probably go on with that work."
@@ -52,10 +52,11 @@ _RUNNING_HISTORY = " earlier_conversation is the session before this task."
 RUN_END = SegmentText(
     situation=_ENDED,
     with_history=_ENDED_HISTORY,
-    failed="The call failed. If final_answer shows that the agent got past the failure, its details are seldom needed again.",
+    failed="The call failed. If final_answer shows that the agent got past the failure, its details are seldom needed "
+    "again.",
     keep_whole=YesNoText(
-        ask="Would leaving out any one chunk of {part} lose evidence that final_answer rests on, or facts that a likely "
-        "follow-up question needs?",
+        ask="Would leaving out any one chunk of {part} lose evidence that final_answer rests on, or facts that a "
+        "likely follow-up question needs?",
         yes="All of {part} has to stay.",
         no="Some of {part} is noise for this answer.",
     ),
@@ -101,16 +102,16 @@ MID_RUN = SegmentText(
     focus="Will the rest of the work draw on most of {part}, or on a few chunks? Of a few, choose the one that matters "
     "most. Choose none if nothing of it is needed again, as when it is out of date or the agent has moved past it.",
     chunk=YesNoText(
-        ask="To finish user_question, will the agent still need the lines of {id}? Lines that are out of date, and lines "
-        "it has already acted on and left behind, are not needed.",
+        ask="To finish user_question, will the agent still need the lines of {id}? Lines that are out of date, and "
+        "lines it has already acted on and left behind, are not needed.",
         yes="The lines of {id} are still needed.",
         no="{id} can go without loss.",
     ),
 )
 
 SMALL_RUN_END = ItemsText(
-    situation="A coding agent has answered user_question with final_answer. items holds tool outputs that it got on the "
-    "way. An output that is not kept vanishes from what the agent sees in later turns.",
+    situation="A coding agent has answered user_question with final_answer. items holds tool outputs that it got on "
+    "the way. An output that is not kept vanishes from what the agent sees in later turns.",
     with_history=_ENDED_HISTORY,
     item=YesNoText(
         ask="Does {id} hold anything that final_answer relies on, or that a likely follow-up question needs? An output "
@@ -121,12 +122,12 @@ SMALL_RUN_END = ItemsText(
 )
 
 SMALL_MID_RUN = ItemsText(
-    situation="A coding agent is still at work on user_question. items holds tool outputs that it got some turns ago. An "
-    "output that is not kept vanishes from what the agent sees while it goes on.",
+    situation="A coding agent is still at work on user_question. items holds tool outputs that it got some turns ago. "
+    "An output that is not kept vanishes from what the agent sees while it goes on.",
     with_history=_RUNNING_HISTORY,
     item=YesNoText(
-        ask="To finish user_question, will the agent still need the output in {id}? An output marked superseded is out of "
-        "date, and one that the agent has acted on and left behind is not needed either.",
+        ask="To finish user_question, will the agent still need the output in {id}? An output marked superseded is "
+        "out of date, and one that the agent has acted on and left behind is not needed either.",
         yes="{id} is still needed.",
         no="{id} is no longer needed.",
     ),
@@ -140,8 +141,9 @@ _RELEVANT = YesNoText(
 )
 
 EXCHANGES_RUN_END = ItemsText(
-    situation="A coding agent has answered user_question with final_answer. exchanges holds earlier parts of the session, "
-    "each a prompt and what the agent made of it. One that is not kept vanishes from what the agent sees in later turns.",
+    situation="A coding agent has answered user_question with final_answer. exchanges holds earlier parts of the "
+    "session, each a prompt and what the agent made of it. One that is not kept vanishes from what the agent sees in "
+    "later turns.",
     with_history=_ENDED_HISTORY,
     item=_RELEVANT,
 )

@@ -13,7 +13,6 @@ import contextlib
 import json
 import os
 import queue
-import signal
 import subprocess
 import sys
 import threading
@@ -24,6 +23,8 @@ from types import TracebackType
 from typing import IO, Any, Self
 
 from msgspec import Struct
+
+from outside.processes import kill_strays
 
 REPO = Path(__file__).resolve().parents[2]
 PROVIDER = "scripted"
@@ -213,31 +214,6 @@ class PiProcess:
     def _complaints(self) -> str:
         said = self._stderr.read_text(encoding="utf-8", errors="replace").strip()
         return f"; it said: {said}" if said else ""
-
-
-def processes_with(environment: dict[str, str]) -> list[int]:
-    """The processes that were started with this home, Pi's tools included, whatever group they put themselves in.
-
-    Reads /proc; where there is none, it finds nothing.
-    """
-    mark = f"PI_CODING_AGENT_DIR={environment['PI_CODING_AGENT_DIR']}".encode()
-    found = []
-    for place in Path("/proc").glob("[0-9]*/environ"):
-        try:
-            variables = place.read_bytes().split(b"\0")
-        except OSError:  # it left meanwhile, or is not ours
-            continue
-        if mark in variables:
-            found.append(int(place.parent.name))
-    return found
-
-
-def kill_strays(environment: dict[str, str]) -> None:
-    """Kills until none is found: a process may start another between the look and the kill."""
-    while strays := processes_with(environment):
-        for process in strays:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(process, signal.SIGKILL)
 
 
 def _settings() -> Message:

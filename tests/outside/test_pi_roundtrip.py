@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from outside.pi_driver import REPO, PiFailed, PiHome, processes_with
+from outside.pi_driver import REPO, PiFailed, PiHome
+from outside.processes import processes_with
 from outside.scripted_provider import Call, Request, ScriptedProvider, Turn
 
 pytestmark = pytest.mark.outside
@@ -40,7 +41,7 @@ def project(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def session(project: Path, home: PiHome, provider: ScriptedProvider) -> Path:
-    """The file of a closed session: one prompt, a search of some 20,000 characters, an answer."""
+    """The file of a closed session: one prompt, a search of some 28,000 characters, an answer."""
     provider.play(SEARCH, Turn(ANSWER))
     with home.start(project) as pi:
         pi.prompt(QUESTION)

@@ -141,7 +141,7 @@ def _check_lock(path: Path) -> None:
     except OSError as error:
         raise HostError(f"Cannot read {lock}: {error.strerror}.") from error
     # A lock without a process id is being written at this moment, or nobody can tell whose it is.
-    if not text.isdecimal() or _is_alive(int(text)):
+    if not text.isdecimal() or _is_alive(int(text[:20])):
         raise HostError(
             f"{path} is open in Pi (process {text[:20] or 'unknown'}): end that Pi first. If none runs, delete {lock}."
         )

@@ -6,15 +6,15 @@ import trio
 from returns.result import Failure, Result, Success
 
 from context_guard.answers import Answers, Unanswered
-from context_guard.local_judge import judge_locally
+from context_guard.local_judge import JUDGE, judge_locally
 from context_guard.requests import Request
 
 LONG_CHARS = 20_000
-"""From here on a request takes long enough that the deadline could not hold without a thread."""
+"""From here on a request takes so long that a deadline would not hold without a thread."""
 
 
 class LocalJudge:
-    name = "local"
+    name = JUDGE
 
     async def __call__(self, request: Request) -> Result[Answers, Unanswered]:
         await trio.lowlevel.checkpoint()

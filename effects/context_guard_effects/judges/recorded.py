@@ -15,8 +15,8 @@ The file is one JSON object, request id → what the judge said to it:
 A number answers a yes/no question (the probability of yes, 0 to 1), an object a choice. A question that is not there
 was not answered, and a request that is not there is an error; `stage requests` prints the ids of both. `"error"` may
 have a `"reason"` beside it (timeout, error, aborted or oversize), `"replied": true` and `"started": false`. Names with
-a `$` are about the answer as a whole: `"$judge"` (who answered), `"$usage"` ({"inputTokens", "outputTokens", "costUsd"})
-and `"$raw"` (question → probability before it was mapped onto the thresholds).
+a `$` are about all of the answer: `"$judge"` (who answered), `"$usage"` ({"inputTokens", "outputTokens", "costUsd"}),
+`"$raw"` (question → probability before it was mapped onto the thresholds).
 """
 
 import json
@@ -38,8 +38,8 @@ from context_guard.answers import (
     UnansweredReason,
     YesNoAnswer,
 )
+from context_guard.printable import pretty_json
 from context_guard.requests import Request
-from context_guard.trace import pretty_json
 
 NO_ANSWER = "no recorded answer"
 

@@ -1,17 +1,29 @@
-"""Whether an edit earns back what it costs."""
+"""Whether edits earn back what they cost: the verdict, by the provider's prices or by the original's factors."""
 
 from collections.abc import Collection
 from typing import Literal
 
 from msgspec import Struct
 
+from context_guard.cache.costs import CostSum, sum_up
 from context_guard.cache.layout import CachePolicy, Layout, rewrite_chars
+from context_guard.config import Config
 
 FACTORS: dict[CachePolicy, int] = {"full": 13, "prefix": 16, "pinned": 16, "unpinned": 16}
-"""Cost of writing a character again over what reading it costs each time, if 70 % of what is judged goes:
-(1 - 0.1) / (0.1 * 0.7) without a charge for writing, (1.25 - 0.1) / (0.1 * 0.7) with one."""
+"""The original's: cost of writing a character again over what reading it costs each time, if 70 % of what is judged
+goes: (1 - 0.1) / (0.1 * 0.7) without a charge for writing, (1.25 - 0.1) / (0.1 * 0.7) with one."""
 
 GateReason = Literal["free", "too little", "pays off", "does not pay off"]
+
+
+class Edits(Struct, frozen=True):
+    """Entries that edits touch, and the characters that these take out of the context."""
+
+    targets: tuple[str, ...] = ()
+    saved: int = 0
+
+    def __add__(self, other: "Edits") -> "Edits":
+        return Edits(targets=self.targets + other.targets, saved=self.saved + other.saved)
 
 
 class Gate(Struct, frozen=True):
@@ -26,6 +38,9 @@ class Gate(Struct, frozen=True):
     requests: int | None = None
     """Later requests reckoned with, where it came to that."""
     factor: float | None = None
+    """The original's, where it decided."""
+    cost: CostSum | None = None
+    """The whole bill with these edits, where prices decided."""
 
     @property
     def allowed(self) -> bool:
@@ -36,27 +51,70 @@ def pays_off(chars: int, requests: int, rewrite: int, factor: float) -> bool:
     return chars * max(1, requests) >= factor * rewrite
 
 
-def weigh(layout: Layout, own: Collection[str], others: Collection[str], saved: int, min_saving: int) -> Gate:
-    """Whether edits of `own` pay for what they make the cache write beyond what `others` make it write anyway."""
-    without = rewrite_chars(layout, others) if others else 0
-    whole = rewrite_chars(layout, {*own, *others})
-    marginal = whole - without
-    factor = FACTORS[layout.policy]
-    reason: GateReason
-    if marginal <= 0:
-        reason = "free"
-    elif saved < min_saving:
-        reason = "too little"
-    else:
-        reason = "pays off" if pays_off(saved, layout.requests, marginal, factor) else "does not pay off"
-    reckoned = reason in ("pays off", "does not pay off")
-    return Gate(
-        saved=saved,
+def weigh(layout: Layout, own: Edits, others: Edits, min_saving: int, config: Config) -> Gate:
+    """Whether the edits `own` pay for what they make the cache write beyond what `others` make it write anyway."""
+    without = rewrite_chars(layout, others.targets) if others.targets else 0
+    whole = rewrite_chars(layout, own.targets + others.targets)
+    gate = Gate(
+        saved=own.saved,
         min_saving=min_saving,
         rewrite_with=whole,
         rewrite_without=without,
-        marginal=marginal,
+        marginal=whole - without,
+        reason="free",
+    )
+    return _by_factor(gate, layout) if config.original_costs else _by_prices(gate, layout, own, others, config)
+
+
+def expect(layout: Layout, targets: Collection[str], chars: int, requests: int, config: Config) -> tuple[int, bool]:
+    """Before anything was judged: the rewrite of edits in `chars` characters, and whether they are likely to pay."""
+    rewrite = rewrite_chars(layout, targets)
+    if config.original_costs:
+        return rewrite, pays_off(chars, requests, rewrite, FACTORS[layout.policy])
+    return rewrite, sum_up(layout, targets, int(chars * config.assumed_share), requests, config).net >= 0
+
+
+def _by_factor(gate: Gate, layout: Layout) -> Gate:
+    if gate.marginal <= 0:
+        return gate
+    if gate.saved < gate.min_saving:
+        return _decided(gate, "too little")
+    factor = FACTORS[layout.policy]
+    reason: GateReason = (
+        "pays off" if pays_off(gate.saved, layout.requests, gate.marginal, factor) else "does not pay off"
+    )
+    return _decided(gate, reason, requests=layout.requests, factor=factor)
+
+
+def _by_prices(gate: Gate, layout: Layout, own: Edits, others: Edits, config: Config) -> Gate:
+    """By the whole bill with and without them; a cold cache makes the edits free."""
+    both = own + others
+    bill = sum_up(layout, both.targets, both.saved, layout.requests, config)
+    net = bill.net - (
+        sum_up(layout, others.targets, others.saved, layout.requests, config).net if others.targets else 0
+    )
+    if layout.is_cold or (gate.marginal <= 0 and net >= 0):
+        return _decided(gate, "free", requests=bill.requests, cost=bill)
+    if gate.saved < gate.min_saving:
+        return _decided(gate, "too little", cost=bill)
+    return _decided(gate, "pays off" if net >= 0 else "does not pay off", requests=bill.requests, cost=bill)
+
+
+def _decided(
+    gate: Gate,
+    reason: GateReason,
+    requests: int | None = None,
+    factor: float | None = None,
+    cost: CostSum | None = None,
+) -> Gate:
+    return Gate(
+        saved=gate.saved,
+        min_saving=gate.min_saving,
+        rewrite_with=gate.rewrite_with,
+        rewrite_without=gate.rewrite_without,
+        marginal=gate.marginal,
         reason=reason,
-        requests=layout.requests if reckoned else None,
-        factor=factor if reckoned else None,
+        requests=requests,
+        factor=factor,
+        cost=cost,
     )

@@ -5,14 +5,16 @@ from typing import Literal
 
 from msgspec import Struct
 
-from context_guard.cache.points import CachePoint, trusted_points
+from context_guard.boundary import Boundary
+from context_guard.cache.points import trusted_points
+from context_guard.cache.prices import CachePrices, prices_for
 from context_guard.config import Config
 from context_guard.sizes import visible_chars
 from context_guard.transcript import Model, Transcript, shown
 
 CachePolicy = Literal["full", "prefix", "pinned", "unpinned"]
 """How an edit hits the cache. full: any edit loses all of it; prefix: all from the edit on; pinned: all after the
-latest readable breakpoint, the question's at least; unpinned: breakpoints too, but none that an edit leaves readable."""
+latest readable breakpoint, the question's at least; unpinned: breakpoints, but none that an edit leaves readable."""
 
 
 class Layout(Struct, frozen=True):
@@ -28,14 +30,20 @@ class Layout(Struct, frozen=True):
     """Readable cache entries: entry id, place on the branch."""
     requests: int
     """Answers so far: as many are taken to come."""
+    prices: CachePrices
+    is_cold: bool = False
+    """Whether the cache has expired since the last answer."""
+    overhead: int = 0
+    """System prompt and tools, where they are lost with the rest; they count only for the policy `full`."""
 
     @property
     def total(self) -> int:
         return sum(self.chars)
 
 
-def read_layout(transcript: Transcript, config: Config, written: tuple[CachePoint, ...], now: int | None) -> Layout:
+def read_layout(transcript: Transcript, config: Config, boundary: Boundary) -> Layout:
     context = shown(transcript)
+    prices = prices_for(transcript.model, boundary.cost)
     users = [place for place, entry in enumerate(context) if entry.role == "user" and entry.visible is not None]
     return Layout(
         policy=policy_of(transcript.model, config),
@@ -43,9 +51,20 @@ def read_layout(transcript: Transcript, config: Config, written: tuple[CachePoin
         chars=tuple(visible_chars(entry) for entry in context),
         last_user=users[-1] if users else -1,
         branch=tuple(entry.id for entry in transcript.entries),
-        trusted=trusted_points(transcript, written, now),
+        trusted=trusted_points(transcript, boundary.written, boundary.now),
         requests=sum(1 for entry in context if entry.role == "assistant" and entry.visible is not None),
+        prices=prices,
+        is_cold=_is_cold(transcript, prices, boundary),
+        overhead=0 if config.original_costs else transcript.overhead_chars or 0,
     )
+
+
+def _is_cold(transcript: Transcript, prices: CachePrices, boundary: Boundary) -> bool:
+    """The last answer marks the last time the cache was touched; while a run goes on it stays warm."""
+    if boundary.now is None:
+        return boundary.phase == "run-end"
+    times = [entry.time for entry in transcript.entries if entry.role == "assistant" and entry.time is not None]
+    return bool(times) and boundary.now - max(times) > prices.ttl_ms
 
 
 def policy_of(model: Model | None, config: Config) -> CachePolicy:
@@ -62,7 +81,9 @@ def rewrite_chars(layout: Layout, targets: Collection[str]) -> int:
     first = next((place for place, entry_id in enumerate(layout.ids) if entry_id in wanted), None)
     if first is None:
         return 0
-    if layout.policy in ("full", "unpinned"):
+    if layout.policy == "full":
+        return layout.total + layout.overhead
+    if layout.policy == "unpinned":
         return layout.total
     if layout.policy == "prefix":
         return sum(layout.chars[first:])

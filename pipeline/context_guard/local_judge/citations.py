@@ -12,7 +12,8 @@ LONGEST_RANGE = 2_000
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
 _NEGATION = re.compile(
     r"\b(?:unrelated|irrelevant|unaffected|not (?:relevant|related|affected|needed|involved)|no need|"
-    r"(?:don't|doesn't|do not|does not) (?:matter|apply|need|affect)|can be ignored|ignore|nothing to do with|only noise)\b",
+    r"(?:don't|doesn't|do not|does not) (?:matter|apply|need|affect)|can be ignored|ignore|nothing to do with"
+    r"|only noise)\b",
     re.IGNORECASE,
 )
 _PATH = r"(?<![\w./\\-])[\w./\\@+-]{0,200}\w\.[A-Za-z]\w{0,9}\b"

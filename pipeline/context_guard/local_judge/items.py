@@ -3,10 +3,11 @@
 from context_guard.answers import Answer, YesNoAnswer
 from context_guard.config import Config
 from context_guard.local_judge.coverage import coverage_features
+from context_guard.local_judge.odds import move, shift
 from context_guard.local_judge.passages import read_passages
 from context_guard.local_judge.places import Source
 from context_guard.local_judge.query import MIN_CONTENT_WORDS, Query
-from context_guard.local_judge.weights import WEIGHTS, Rule, move, shift
+from context_guard.local_judge.weights import WEIGHTS, Rule
 from context_guard.local_judge.words import terms_of, words_of
 from context_guard.requests import Part, Request
 from context_guard.text import clip

@@ -1,8 +1,8 @@
 """The answers about one segment of a large output, made for the default thresholds.
 
 A needed part lost costs more than a spare one kept, so the parts are kept by expected recall: the likeliest ones, until
-they hold the wanted share of what is probably needed. What is kept gets at least `chunkKeepThreshold`, the rest less; the
-probabilities before that stand in `raw`.
+they hold the wanted share of what is probably needed. What is kept gets at least `chunkKeepThreshold`, the rest less;
+the probabilities before that stand in `raw`.
 """
 
 from collections.abc import Iterator
@@ -11,11 +11,12 @@ from context_guard.answers import Answer, ChoiceAnswer, YesNoAnswer
 from context_guard.config import Config
 from context_guard.local_judge.coverage import coverage_features
 from context_guard.local_judge.features import part_features
+from context_guard.local_judge.odds import move, shift
 from context_guard.local_judge.passages import Passage, read_passages
 from context_guard.local_judge.places import read_source
 from context_guard.local_judge.query import Query
-from context_guard.local_judge.scope import scope_features
-from context_guard.local_judge.weights import WEIGHTS, Rule, move, shift
+from context_guard.local_judge.scope import is_past, scope_features
+from context_guard.local_judge.weights import WEIGHTS, Rule
 from context_guard.requests import FOCUS, KEEP_WHOLE, NONE, WHOLE, Request
 
 UNCLEAR = "unclear"
@@ -39,6 +40,8 @@ def judge_output(request: Request, query: Query, rule: Rule) -> tuple[tuple[Answ
     features = part_features(passages, query, failed=bool(state.status))
     coverage = coverage_features(passages, query, state.args, source)
     late = WEIGHTS.superseded if state.superseded else 0.0
+    if state.status and is_past(query) and not coverage["cited"]:
+        late += WEIGHTS.failed
     needed = [shift(WEIGHTS.part.probability(each), -late) for each in features]
     none = shift(WEIGHTS.none.probability(coverage), late)
     share = sum(p * q.size for p, q in zip(needed, passages, strict=True)) / (sum(q.size for q in passages) or 1)

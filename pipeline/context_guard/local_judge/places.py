@@ -1,4 +1,4 @@
-"""Where the lines of a part come from: a line of a file that was read, or `path:line` as a search or a compiler prints it."""
+"""Where the lines of a part come from: a file that was read, or `path:line` as a search or a compiler prints it."""
 
 import re
 from collections.abc import Iterator
@@ -48,7 +48,9 @@ def read_source(state: State) -> Source:
     return Source(shown[1]) if (shown := _CAT.match(command)) else Source()
 
 
-def find_mentions(text: str, first: int | None, lines: int, citations: tuple[Citation, ...], source: Source) -> Mentions:
+def find_mentions(
+    text: str, first: int | None, lines: int, citations: tuple[Citation, ...], source: Source
+) -> Mentions:
     """`first` is the place of the part's first line in the output from 0, None when it is not known."""
     cited = 0
     named = negated = False
@@ -81,7 +83,7 @@ def _line(value: object) -> int:
 
 
 def _printed_numbers(text: str, lines: int) -> list[int]:
-    """Line numbers in front of the lines, as `cat -n` and some read tools print them; empty unless most lines bear one."""
+    """Line numbers in front of the lines, as `cat -n` prints them; none unless most lines bear one."""
     numbers = [int(number) for number in _PRINTED.findall(text)]
     return numbers if len(numbers) * 2 > lines and numbers == sorted(numbers) else []
 

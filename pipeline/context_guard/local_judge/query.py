@@ -1,4 +1,4 @@
-"""What a request is about: the answer (mid-run: the latest note and the later calls), the question, what went before."""
+"""What a request is about: the answer (mid-run: the latest note and the later calls), the question, the history."""
 
 import re
 from collections.abc import Iterable
@@ -116,4 +116,5 @@ def _identifiers(text: str) -> frozenset[str]:
 
 def _quotes(text: str) -> tuple[str, ...]:
     found = (next(filter(None, groups)).strip() for groups in _QUOTE.findall(text))
-    return tuple(dict.fromkeys(quote for quote in found if len(quote) > 3 and not _PLAIN_NAME.fullmatch(quote)))[:MOST_QUOTES]
+    strings = dict.fromkeys(quote for quote in found if len(quote) > 3 and not _PLAIN_NAME.fullmatch(quote))
+    return tuple(strings)[:MOST_QUOTES]

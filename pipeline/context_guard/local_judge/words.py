@@ -1,4 +1,4 @@
-"""Words of a text and the terms they stand for: an identifier whole, and its camelCase and snake_case parts, stemmed."""
+"""Words of a text and the terms they stand for: an identifier whole, and its camelCase and snake_case parts."""
 
 import re
 from collections.abc import Iterator
@@ -6,26 +6,32 @@ from collections.abc import Iterator
 LONGEST_WORD = 80
 """Longer runs of word characters are data (base64, hashes), not words."""
 
-ENGLISH = frozenset(
-    """a about above after again all also am an and any are as at be because been before being below between both but by
-    can could did do does doing done down during each either else etc even every few for from further get gets got had
-    has have having he her here him his how however i if in into is it its itself just let like ll made make many may me
-    might more most much must my need needs new no nor not now of off on once one only onto or other our out over own
-    please same see she should since so some such than that the their them then there these they thing things this those
-    through to too two under until up us use used uses using ve very via was we were what when where whether which while
-    who why will with within without would yes yet you your""".split()
-)
-GERMAN = frozenset(
-    """aber als am auch auf aus bei bis da das dass dem den der des die doch dort du durch ein eine einem einen einer er es
-    für hat hier ich ihr im ist ja jetzt kann kein keine man mit nach nein nicht noch nun nur oder ob schon sehr sich sie
-    sind so soll über um und uns unter vom von vor war warum was wenn wer werden wie wir wird wo zu zum zur""".split()
-)
-STOP_WORDS = ENGLISH | GERMAN
-
 _WORD = re.compile(r"\w+")
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W0-9_A-Za-z]+")
 _WIDE = "\u2e80"
 """From here on scripts do not put spaces between words: two neighbouring characters count as one."""
+
+ENGLISH = frozenset(
+    _WORD.findall("""
+    a about above after again all also am an and any are as at be because been before being below
+    between both but by can could did do does doing done down during each either else etc even every
+    few for from further get gets got had has have having he her here him his how however i if in
+    into is it its itself just let like ll made make many may me might more most much must my need
+    needs new no nor not now of off on once one only onto or other our out over own please same see
+    she should since so some such than that the their them then there these they thing things this
+    those through to too two under until up us use used uses using ve very via was we were what when
+    where whether which while who why will with within without would yes yet you your
+    """)
+)
+GERMAN = frozenset(
+    _WORD.findall("""
+    aber als am auch auf aus bei bis da das dass dem den der des die doch dort du durch ein eine
+    einem einen einer er es für hat hier ich ihr im ist ja jetzt kann kein keine man mit nach nein
+    nicht noch nun nur oder ob schon sehr sich sie sind so soll über um und uns unter vom von vor
+    war warum was wenn wer werden wie wir wird wo zu zum zur
+    """)
+)
+STOP_WORDS = ENGLISH | GERMAN
 
 
 def words_of(text: str) -> list[str]:

@@ -1,0 +1,106 @@
+"""The command line. A command's module, and with it the pipeline, is imported only when that command runs."""
+
+import contextlib
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any, NoReturn
+
+import click
+
+from context_guard_effects.cli.exits import EXIT_CODES, INTERRUPTED, OK, OUR_DEFECT, UNWRITABLE, USAGE, Stop
+
+COMMANDS = ("distill", "stage", "trace", "recall", "config")
+
+
+class ContextGuard(click.Group):
+    """Every error ends here: as one line on stderr and an exit code, whatever went wrong."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = import_module(f"context_guard_effects.cli.{cmd_name}").command
+        return command
+
+    def main(self, args: Sequence[str] | None = None, prog_name: str | None = None, *_: Any, **extra: Any) -> NoReturn:
+        for name in ("complete_var", "standalone_mode", "windows_expand_args"):
+            extra.pop(name, None)
+        try:
+            with self.make_context("context-guard", list(sys.argv[1:] if args is None else args), **extra) as context:
+                self.invoke(context)
+            sys.stdout.flush()
+        except BaseException as error:
+            sys.exit(_report(error))
+        sys.exit(OK)
+
+
+def _report(error: BaseException) -> int:
+    """Says what went wrong and gives the exit code."""
+    match error:
+        case click.exceptions.Exit(exit_code=code):
+            return int(code)
+        case SystemExit(code=int(code)):
+            return code
+        case Stop(message=message, code=code):
+            return _say(message, code)
+        case click.UsageError(ctx=context):
+            hint = f" Try: {context.command_path} --help" if context else ""
+            return _say(f"{error.format_message()}{hint}", USAGE)
+        case KeyboardInterrupt() | click.Abort():
+            return _say("interrupted", INTERRUPTED)
+        case BaseExceptionGroup() if error.subgroup(KeyboardInterrupt):
+            return _say("interrupted", INTERRUPTED)
+        case OSError():
+            _forget_stdout()
+            return _say(f"cannot write to stdout: {(error.strerror or str(error)).lower()}", UNWRITABLE)
+        case MemoryError():
+            return _say("out of memory", OUR_DEFECT)
+        case _:
+            return _say(f"a defect of context-guard, please report it: {type(error).__name__}: {error}", OUR_DEFECT)
+
+
+def _say(message: str, code: int) -> int:
+    with contextlib.suppress(OSError, ValueError):
+        printable = "".join(char if char.isprintable() else " " for char in message)
+        click.echo(f"context-guard: {' '.join(printable.split())}", err=True)
+    return code
+
+
+def _forget_stdout() -> None:
+    """What is left in its buffer would fail once more when the interpreter ends."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import PackageNotFoundError, version
+
+        try:
+            click.echo(f"context-guard {version('context-guard')}")
+        except PackageNotFoundError:
+            click.echo("context-guard (not installed)")
+        ctx.exit()
+
+
+@click.group(
+    cls=ContextGuard,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=EXIT_CODES,
+)
+@click.option(
+    "--version", is_flag=True, expose_value=False, is_eager=True, callback=_print_version, help="Show the version."
+)
+@click.pass_context
+def main(ctx: click.Context) -> None:
+    """Keep the lines of a tool output that the work still needs.
+
+    SESSION is a session file of Pi (.jsonl). Only `distill --write` changes one, and it only appends.
+    """
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())

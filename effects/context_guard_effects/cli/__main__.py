@@ -1,0 +1,3 @@
+from context_guard_effects.cli import main
+
+main()

@@ -1,0 +1,67 @@
+"""`context-guard distill`: one pass over a session, shown, and with `--write` appended."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from context_guard_effects.cli import options
+from context_guard_effects.cli.exits import EXIT_CODES, UNWRITABLE, Stop
+from context_guard_effects.cli.output import warn, write, write_json
+
+if TYPE_CHECKING:
+    from context_guard_effects.cli.sources import Source
+    from context_guard_effects.guard import Distilled
+
+
+@click.command(epilog=EXIT_CODES)
+@options.session
+@click.option("--write", "append", is_flag=True, help="Append the edits and the record to SESSION, closed in Pi.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON value for programs.")
+@options.judging
+def command(
+    session: Path,
+    append: bool,
+    as_json: bool,
+    leaf: str | None,
+    **how: Any,
+) -> None:
+    """Judge the tool outputs of a session and show what stays.
+
+    Each finished run is judged by its own answer. Without --write nothing is changed.
+    """
+    from context_guard_effects.cli.judging import check_answered, judge_transcript
+    from context_guard_effects.cli.sources import open_session
+    from context_guard_effects.cli.table import as_table, summary, to_json
+
+    source = open_session(session, leaf)
+    distilled = judge_transcript(source.transcript, **how)
+    edits = _append(source, distilled) if append else 0
+    if as_json:
+        write_json(_described(session, source) | to_json(distilled, written=edits))
+    else:
+        write(as_table(distilled) + summary(distilled, written=edits if append else None) + "\n")
+    check_answered(distilled)
+
+
+def _described(path: Path, source: "Source") -> dict[str, Any]:
+    return {"session": str(path), "leaf": source.transcript.head}
+
+
+def _append(source: "Source", distilled: "Distilled") -> int:
+    """The number of edits that are now in the session. A pass that edits nothing leaves no record either."""
+    from context_guard_effects.cli.table import edits_of
+    from context_guard_effects.hosts.errors import HostError
+    from context_guard_effects.hosts.pi import append_drafts, now_iso, random_ids
+
+    drafts = distilled.settlement.drafts
+    edits = edits_of(distilled)
+    if not edits:
+        return 0
+    try:
+        appended = append_drafts(source.file, drafts, random_ids(), now_iso())
+    except HostError as error:
+        raise Stop(error.message, UNWRITABLE) from error
+    for skipped in appended.skipped:
+        warn(f"no edit of {skipped.target}: {skipped.reason}")
+    return len(edits) - len(appended.skipped)

@@ -1,0 +1,90 @@
+"""One pass over a session with the judge that was asked for."""
+
+import sys
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+
+import click
+import trio
+from returns.result import Failure, Success
+
+from context_guard.answers import Unanswered
+from context_guard.boundary import Boundary
+from context_guard.config import Config
+from context_guard.transcript import Transcript
+from context_guard_effects.cli.exits import UNJUDGED, UNREADABLE, Stop
+from context_guard_effects.cli.settings import read_settings
+from context_guard_effects.cli.sources import read_file
+from context_guard_effects.guard import Distilled, distill
+from context_guard_effects.judges.ask_all import Progress
+from context_guard_effects.judges.local import LocalJudge
+from context_guard_effects.judges.port import Judge
+from context_guard_effects.judges.recorded import RecordedJudge, read_recording
+
+RECORDED = "recorded:"
+
+
+def judge_transcript(
+    transcript: Transcript,
+    *,
+    judge: str | None,
+    config_file: Path | None,
+    settings: tuple[str, ...],
+    last_run: bool,
+) -> Distilled:
+    config = read_settings(config_file, settings)
+    return run_pass(transcript, config, choose_judge(judge or config.model), Boundary(every_run=not last_run))
+
+
+def run_pass(transcript: Transcript, config: Config, judge: Judge, boundary: Boundary) -> Distilled:
+    with _progress() as on_progress:
+        return trio.run(partial(distill, transcript, config, judge, boundary, on_progress))
+
+
+def choose_judge(name: str) -> Judge:
+    if name == "local":
+        return LocalJudge()
+    if name.startswith(RECORDED):
+        path = Path(name.removeprefix(RECORDED))
+        match read_recording(read_file(path)):
+            case Success(RecordedJudge() as recorded):
+                return recorded
+            case Failure(error):
+                raise Stop(f"{path}: {error.message}", UNREADABLE)
+    if "/" not in name:
+        raise click.UsageError(f"{name!r} is not a judge: use local or {RECORDED}FILE.")
+    raise Stop(
+        f"the judge {name} is not built yet: use --judge local or --judge {RECORDED}FILE (nothing was sent anywhere)",
+        UNJUDGED,
+    )
+
+
+def check_answered(distilled: Distilled) -> None:
+    """Ends the command when requests were asked and the judge answered none."""
+    outcomes = distilled.settlement.outcomes
+    if outcomes and all(isinstance(outcome, Unanswered) for outcome in outcomes):
+        said = next((outcome.detail for outcome in outcomes if isinstance(outcome, Unanswered) and outcome.detail), "")
+        reason = said or ("the time budget (timeoutMs) ran out" if distilled.asked.timed_out else "no reason given")
+        raise Stop(f"the judge answered none of {len(outcomes)} requests: {reason}", UNJUDGED)
+
+
+def _progress() -> AbstractContextManager[Progress | None]:
+    return _Bar() if sys.stderr is not None and sys.stderr.isatty() else nullcontext()
+
+
+class _Bar:
+    """A bar on the terminal that goes away when it is done."""
+
+    def __enter__(self) -> Progress:
+        from rich.console import Console
+        from rich.progress import Progress as Bar
+
+        self._bar = Bar(console=Console(stderr=True), transient=True)
+        self._bar.start()
+        task = self._bar.add_task("judging", total=None)
+        return lambda done, total: self._bar.update(task, completed=done, total=total)
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._bar.stop()

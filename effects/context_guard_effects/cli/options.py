@@ -1,0 +1,35 @@
+"""Arguments and options that several commands share."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+PATH = click.Path(path_type=Path)
+
+session = click.argument("session", type=PATH)
+leaf = click.option("--leaf", metavar="ID", help="Take the branch that ends at this entry. [default: the last entry]")
+config_file = click.option("--config", "config_file", type=PATH, metavar="FILE", help="Settings as JSON.")
+settings = click.option(
+    "--set", "settings", metavar="KEY=VALUE", multiple=True, help="One setting, over those of --config. Repeatable."
+)
+judge = click.option(
+    "--judge",
+    metavar="JUDGE",
+    help="`local` (embedded, no network) or `recorded:FILE` (answers from a file). [default: the setting `model`]",
+)
+
+
+last_run = click.option(
+    "--last-run", is_flag=True, help="Judge only the last run, as in a session that goes on. [default: every run]"
+)
+
+
+def judging(command: Command) -> Command:
+    """The options of every command that makes a pass over a session, as `judge_transcript` takes them, and the leaf."""
+    for option in (settings, config_file, judge, last_run, leaf):
+        command = option(command)
+    return command

@@ -1,0 +1,31 @@
+"""What goes to stdout and stderr."""
+
+import sys
+from typing import Any
+
+from context_guard_effects.cli.exits import UNWRITABLE, Stop
+
+
+def write(text: str) -> None:
+    """To stdout in its own encoding; characters that it lacks as escapes."""
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    write_bytes(text.encode(encoding, "backslashreplace"))
+
+
+def write_json(value: Any) -> None:
+    """To stdout as UTF-8, as JSON is."""
+    from context_guard.printable import pretty_json
+
+    write_bytes(pretty_json(value).encode())
+
+
+def write_bytes(data: bytes) -> None:
+    if sys.stdout is None:
+        raise Stop("cannot write to stdout: it is closed", UNWRITABLE)
+    sys.stdout.flush()
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
+
+
+def warn(message: str) -> None:
+    print(f"context-guard: {message}", file=sys.stderr)

@@ -1,0 +1,66 @@
+"""The files that a command is given: sessions and settings."""
+
+import stat
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from context_guard.formats.pi import to_transcript
+from context_guard.formats.pi_session import PiSession
+from context_guard.transcript import Transcript
+from context_guard_effects.cli.exits import UNREADABLE, Stop
+from context_guard_effects.hosts.errors import HostError
+from context_guard_effects.hosts.pi import SessionFile, read_session
+
+FIRST_FEW = 8
+
+
+class Source(Struct, frozen=True):
+    file: SessionFile
+    transcript: Transcript
+    """The branch asked for."""
+
+
+def open_session(path: Path, leaf: str | None) -> Source:
+    try:
+        file = read_session(path)
+    except HostError as error:
+        raise Stop(error.message, UNREADABLE) from error
+    if leaf is not None and leaf not in file.session.places:
+        last = [entry["id"] for entry in file.session.entries[-FIRST_FEW:]]
+        raise Stop(f"{path} has no entry {leaf!r}; its last entries are {', '.join(last) or 'none'}", UNREADABLE)
+    return Source(file=file, transcript=to_transcript(file.session, leaf))
+
+
+def branch_through(file: SessionFile, entry_id: str) -> Transcript:
+    """A branch on which the entry lies: the one that goes on longest in the file."""
+    return to_transcript(file.session, _last_descendant(file.session, entry_id))
+
+
+def read_file(path: Path) -> bytes:
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise Stop(f"{path} is not a file", UNREADABLE)
+        return path.read_bytes()
+    except FileNotFoundError as error:
+        raise Stop(f"there is no file {path}", UNREADABLE) from error
+    except OSError as error:
+        raise Stop(f"cannot read {path}: {(error.strerror or str(error)).lower()}", UNREADABLE) from error
+
+
+def first_few(ids: Any) -> str:
+    """The first ids of some, for a message."""
+    found = list(dict.fromkeys(ids))
+    more = f" and {len(found) - FIRST_FEW} more" if len(found) > FIRST_FEW else ""
+    return ", ".join(found[:FIRST_FEW]) + more if found else "none"
+
+
+def _last_descendant(session: PiSession, entry_id: str) -> str:
+    line = {entry_id}
+    last = entry_id
+    for entry in session.entries:
+        if entry.get("parentId") in line:
+            last = entry["id"]
+            line.add(last)
+    return last

@@ -1,0 +1,115 @@
+"""`context-guard stage`: what one stage of the pipeline makes of a session, as JSON."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from context_guard_effects.cli import options
+from context_guard_effects.cli.exits import UNREADABLE, Stop
+from context_guard_effects.cli.output import write_json
+
+if TYPE_CHECKING:
+    from context_guard.stages import Plan
+    from context_guard.transcript import Transcript
+    from context_guard_effects.guard import Distilled
+
+PLANNED = ("span", "candidates", "chunks", "segments", "requests")
+SETTLED = ("answers", "keep-sets", "drafts")
+
+
+@click.command()
+@click.argument("name", type=click.Choice((*PLANNED, *SETTLED)), metavar="NAME")
+@options.session
+@click.option("--entry", metavar="ID", help="Only what is about this entry.")
+@options.judging
+def command(
+    name: str,
+    session: Path,
+    entry: str | None,
+    leaf: str | None,
+    **how: Any,
+) -> None:
+    """Print the value of one stage as a JSON list.
+
+    NAME is span, candidates, chunks, segments, requests, answers, keep-sets or drafts. Only the last three ask the
+    judge.
+    """
+    from context_guard_effects.cli.sources import open_session
+
+    transcript = open_session(session, leaf).transcript
+    if name in PLANNED:
+        from context_guard.boundary import Boundary
+        from context_guard.stages import plan
+        from context_guard_effects.cli.settings import read_settings
+
+        config = read_settings(how["config_file"], how["settings"])
+        values = planned(plan(transcript, config, Boundary(every_run=not how["last_run"])), name)
+    else:
+        from context_guard_effects.cli.judging import judge_transcript
+
+        values = settled(judge_transcript(transcript, **how), name)
+    write_json([value for _, value in (_about(values, entry, name, transcript) if entry else values)])
+
+
+Value = tuple[frozenset[str], Any]
+"""The entries that a value is about, and the value as plain data."""
+
+
+def planned(plan: "Plan", name: str) -> list[Value]:
+    match name:
+        case "span":
+            return [_value(span, span.start_id, *(result.entry_id for result in span.results)) for span in plan.spans]
+        case "candidates":
+            items = plan.items
+            return [
+                *(_kind("large", item, item.entry_id) for item in items.large),
+                *(_kind("small", item, item.entry_id) for item in items.small),
+                *(_kind("exchange", item, item.prompt_id, *item.entry_ids) for item in items.exchanges),
+                *(_kind("image", item, item.entry_id) for item in items.images),
+            ]
+        case "chunks":
+            return [_value(cut, cut.entry_id) for cut in plan.chunks]
+        case "segments":
+            return [_value(segment, segment.entry_id) for segment in plan.segments]
+        case _:
+            return [_value(request, *request.entry_ids) for request in plan.requests]
+
+
+def settled(distilled: "Distilled", name: str) -> list[Value]:
+    from context_guard.drafts import Append
+
+    settlement = distilled.settlement
+    match name:
+        case "answers":
+            asked = {request.id: request.entry_ids for request in distilled.plan.requests}
+            return [_value(outcome, *asked[outcome.request_id]) for outcome in settlement.outcomes]
+        case "keep-sets":
+            return [_value(keep_set, keep_set.entry_id) for keep_set in settlement.keep_sets]
+        case _:
+            return [
+                _value(draft) if isinstance(draft, Append) else _value(draft, draft.target)
+                for draft in settlement.drafts
+            ]
+
+
+def _about(values: list[Value], entry: str, name: str, transcript: "Transcript") -> list[Value]:
+    from context_guard_effects.cli.sources import first_few
+
+    found = [value for value in values if entry in value[0]]
+    if not found:
+        known = [item.id for item in transcript.entries if any(item.id in ids for ids, _ in values)]
+        what = "is not in this branch" if all(item.id != entry for item in transcript.entries) else "has none"
+        raise Stop(f"entry {entry!r} {what}; entries with {name}: {first_few(known)}", UNREADABLE)
+    return found
+
+
+def _value(value: Any, *entries: str) -> Value:
+    import msgspec
+
+    return frozenset(entries), msgspec.to_builtins(value)
+
+
+def _kind(kind: str, value: Any, *entries: str) -> Value:
+    ids, plain = _value(value, *entries)
+    return ids, {"kind": kind, **plain}

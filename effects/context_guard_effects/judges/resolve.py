@@ -1,0 +1,49 @@
+"""From a reference to a judge: `local`, `jev`, `openrouter/~typesafe/jev-latest`, `local+jev`, `jev,local`, …
+
+REFERENCE = JUDGE [ "," OTHERWISE ]     OTHERWISE: `keep` (the default) or `local`, where JUDGE has no answer
+JUDGE     = `local` | SERVER | `local+` SERVER
+SERVER    = PROVIDER [ "/" MODEL ] | http(s)://HOST[/PATH][?context=TOKENS]#MODEL, either behind `logprobs:`
+"""
+
+from collections.abc import Mapping
+
+from returns.result import Result, Success
+
+from context_guard.servers import Server, find_server
+from context_guard_effects.judges.chain import Chain
+from context_guard_effects.judges.local import LocalJudge
+from context_guard_effects.judges.logprobs import LogprobsJudge
+from context_guard_effects.judges.port import Judge
+from context_guard_effects.judges.system_one import SystemOneJudge
+
+LOCAL = "local"
+FIRST_LOCAL = "local+"
+
+
+def resolve_judge(reference: str, environment: Mapping[str, str]) -> Result[Judge, str]:
+    """The judge, or one line on what is wrong with the reference. A missing key is told by the judge when it is asked."""
+    name, otherwise = _otherwise(reference.strip())
+    if name == LOCAL:
+        return Success(LocalJudge())
+    is_first_local = name.startswith(FIRST_LOCAL)
+    found: Result[Server, str] = find_server(name.removeprefix(FIRST_LOCAL), environment)
+    return found.map(lambda server: _judge(_remote(server, environment), is_first_local, otherwise))
+
+
+def _otherwise(reference: str) -> tuple[str, bool]:
+    """What follows the last comma is a policy only when it is one: a model's name may hold a comma."""
+    name, _, policy = reference.rpartition(",")
+    if name and policy in (LOCAL, "keep"):
+        return name, policy == LOCAL
+    return reference, False
+
+
+def _judge(remote: Judge, is_first_local: bool, otherwise_local: bool) -> Judge:
+    if is_first_local:
+        return Chain(LocalJudge(), remote, "local" if otherwise_local else "keep")
+    return Chain(LocalJudge(), remote, "local", asks_all=True) if otherwise_local else remote
+
+
+def _remote(server: Server, environment: Mapping[str, str]) -> Judge:
+    key = environment.get(server.key_name, "")
+    return LogprobsJudge(server, key) if server.wire == "logprobs" else SystemOneJudge(server, key)

@@ -1,0 +1,459 @@
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import IO, Any
+
+import pytest
+import trio
+from build import lines
+from click.testing import CliRunner, Result
+from pi_sessions import calling, result, session_bytes, user
+
+from context_guard_effects.cli import COMMANDS, main
+
+NEEDED = "def make_pool(size):  # the pool is made here"
+LOG = "\n".join([lines(150), NEEDED, lines(150)])
+EXCHANGE = [
+    user("p1", "Where is the pool made?"),
+    calling("a1", "call-1"),
+    result("r1", "call-1", [{"type": "text", "text": LOG}]),
+    {
+        "type": "message",
+        "id": "a2",
+        "message": {
+            "role": "assistant",
+            "content": [{"type": "text", "text": "make_pool makes the pool."}],
+            "stopReason": "stop",
+            "provider": "anthropic",
+            "model": "claude",
+        },
+    },
+]
+
+
+def guard(*args: object) -> Result:
+    return CliRunner().invoke(main, [str(arg) for arg in args])
+
+
+def spawn(*args: object, stdout: int | IO[str] = subprocess.PIPE, **more: str) -> "subprocess.CompletedProcess[str]":
+    """The same as a process of its own; `more` is for its environment."""
+    root = Path(__file__).resolve().parents[1]
+    paths = os.pathsep.join([str(root / "pipeline"), str(root / "effects")])
+    return subprocess.run(
+        [sys.executable, "-m", "context_guard_effects.cli", *map(str, args)],
+        env={**os.environ, "PYTHONPATH": paths, "PYTHONIOENCODING": "utf-8", **more},
+        stdout=stdout,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+        timeout=60,
+        check=False,
+    )
+
+
+def complaint(run: "Result | subprocess.CompletedProcess[str]") -> str:
+    """What an error said, which has to be one line."""
+    assert run.stderr.startswith("context-guard: ")
+    assert run.stderr.count("\n") == 1
+    assert run.stderr.endswith("\n")
+    return run.stderr
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Path:
+    path = tmp_path / "session.jsonl"
+    path.write_bytes(session_bytes(*EXCHANGE))
+    return path
+
+
+def test_distill_shows_each_output_and_changes_nothing(session: Path) -> None:
+    """Label, sizes, outcome and the judge's trace, then the total and what to do next."""
+    before = session.read_bytes()
+    run = guard("distill", session)
+    assert (run.exit_code, run.stderr) == (0, "")
+    assert "bash `ls`" in run.stdout
+    assert "distilled" in run.stdout
+    assert "kw" in run.stdout
+    last = run.stdout.splitlines()[-1]
+    assert last.startswith("Kept out of context: ")
+    assert last.endswith("Nothing was changed; add --write to append 1 edit.")
+    assert before == session.read_bytes()
+
+
+def test_distill_twice_gives_the_same_output(session: Path) -> None:
+    """Nothing that a program or a person reads varies between two passes over the same session."""
+    assert guard("distill", session).stdout == guard("distill", session).stdout
+    assert guard("distill", session, "--json").stdout == guard("distill", session, "--json").stdout
+
+
+def test_every_run_is_judged_unless_only_the_last_is_wanted(tmp_path: Path) -> None:
+    """A session at rest is distilled as a whole; `--last-run` does what a host does when a run ends."""
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(session_bytes(*EXCHANGE, user("p2", "Thanks!"), EXCHANGE[-1] | {"id": "a3"}))
+    assert json.loads(guard("distill", path, "--json").stdout)["edits"] == 1
+    assert guard("distill", path, "--last-run").stdout == "Nothing to do: There is no tool output in the last run.\n"
+
+
+def test_distill_as_json_is_one_value(session: Path) -> None:
+    found = json.loads(guard("distill", session, "--json").stdout)
+    assert (found["edits"], found["written"], found["leaf"], found["nothing"]) == (1, 0, "a2", "")
+    (item,) = found["items"]
+    assert (item["entryId"], item["kind"], item["outcome"]) == ("r1", "large", "distilled")
+    assert found["savedChars"] == item["beforeChars"] - item["afterChars"]
+
+
+def test_written_edits_are_there_and_a_second_pass_finds_nothing_to_do(session: Path) -> None:
+    """What was there stays byte for byte; the edit and the record stand behind it."""
+    before = session.read_bytes()
+    run = guard("distill", session, "--write")
+    after = session.read_bytes()
+    assert run.stdout.endswith("1 edit and the record were appended.\n")
+    assert after.startswith(before)
+    kinds = [json.loads(line)["type"] for line in after[len(before) :].splitlines()]
+    assert kinds == ["context_edit", "custom"]
+    again = guard("distill", session, "--write")
+    assert again.stdout == "Nothing to do: Every output of the last run that could be distilled already is.\n"
+    assert after == session.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("entries", "settings", "why"),
+    [
+        ([], [], "There is no prompt in this branch of the session."),
+        (EXCHANGE[:1], [], "The last run did not end in an answer, so nothing is touched."),
+        ([EXCHANGE[0], EXCHANGE[-1]], [], "There is no tool output in the last run."),
+        (EXCHANGE, ["enabled=false"], "The guard is off (enabled is false)."),
+        (EXCHANGE, ["minRunChars=90000"], "fewer than the 90,000 of minRunChars."),
+        (EXCHANGE, ["minResultChars=90000", "smallResultMinChars=0"], "the 90,000 characters of minResultChars"),
+        (
+            EXCHANGE,
+            ["minResultChars=90000", "smallResultMinChars=80000"],
+            "the 80,000 characters of smallResultMinChars.",
+        ),
+        (EXCHANGE, ['excludeTools=["bash"]'], "No large output of the last run may be edited"),
+    ],
+)
+def test_nothing_to_do_says_why_in_one_sentence(
+    tmp_path: Path, entries: list[dict[str, Any]], settings: list[str], why: str
+) -> None:
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(session_bytes(*entries))
+    run = guard("distill", path, *(word for setting in settings for word in ("--set", setting)))
+    assert (run.exit_code, run.stderr) == (0, "")
+    assert why in run.stdout
+    assert run.stdout.count("\n") == 1
+
+
+BAD_FILES = {
+    "empty": b"",
+    "text": b"hello\n",
+    "binary": bytes(range(256)),
+    "truncated": session_bytes()[:40],
+    "a number": b"5\n",
+    "deep": b"[" * 100_000,
+    "another host's": b'{"type":"user","message":{"role":"user","content":"hi"}}\n',
+    "a later version": b'{"type":"session","version":99,"id":"x"}\n',
+    "UTF-16": '{"type":"session","version":3,"id":"x"}\n'.encode("utf-16"),
+}
+
+
+@pytest.mark.parametrize("kind", BAD_FILES)
+@pytest.mark.parametrize("command", [["distill"], ["distill", "--write"], ["stage", "chunks"], ["recall", "r1"]])
+def test_a_file_that_is_no_session_is_told_in_one_line(tmp_path: Path, kind: str, command: list[str]) -> None:
+    """Exit code 3, the file's name in the message, its bytes as they were."""
+    path = tmp_path / "bad.jsonl"
+    path.write_bytes(BAD_FILES[kind])
+    run = guard(*(["recall", path, "r1"] if command[0] == "recall" else [*command, path]))
+    assert run.exit_code == 3
+    assert "bad.jsonl" in complaint(run)
+    assert run.stdout == ""
+    assert path.read_bytes() == BAD_FILES[kind]
+
+
+def test_paths_that_are_no_files_are_told_in_one_line(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path, tmp_path / "missing", tmp_path / "pipe", tmp_path / "line\nbreak", Path("/dev/zero")):
+        run = guard("distill", path)
+        assert run.exit_code == 3
+        complaint(run)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="an administrator may read everything")
+def test_a_file_that_may_not_be_read_is_told_in_one_line(session: Path) -> None:
+    session.chmod(0)
+    run = guard("distill", session)
+    assert run.exit_code == 3
+    complaint(run)
+
+
+def test_a_read_only_session_is_not_written_to(session: Path) -> None:
+    before = session.read_bytes()
+    session.chmod(0o444)
+    run = guard("distill", session, "--write")
+    assert run.exit_code == 4
+    assert "read-only" in complaint(run)
+    assert before == session.read_bytes()
+
+
+@pytest.mark.parametrize("command", [["distill"], ["stage", "span"], ["trace", "-o", "never"]])
+def test_an_unknown_leaf_names_those_there_are(session: Path, command: list[str]) -> None:
+    run = guard(*command, session, "--leaf", "nope")
+    assert run.exit_code == 3
+    assert "its last entries are p1, a1, r1, a2" in complaint(run)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["frobnicate"],
+        ["distill"],
+        ["distill", "x", "--wat"],
+        ["stage", "everything", "x"],
+        ["trace", "x"],
+        ["recall", "x", "y", "--offset", "three"],
+        ["config", "wat"],
+        ["--wat"],
+    ],
+)
+def test_a_mistake_of_usage_is_told_in_one_line(words: list[str]) -> None:
+    run = guard(*words)
+    assert run.exit_code == 2
+    assert "--help" in complaint(run)
+
+
+@pytest.mark.parametrize(
+    ("setting", "says"),
+    [
+        ("minRunChar=5", "Did you mean minRunChars?"),
+        ("minRunChars", "KEY=VALUE"),
+        ("minRunChars=many", "from 0 to 10000000"),
+        ("keepWholeThreshold=2", "from 0 to 1"),
+        ("minRunChars=" + "[" * 100_000, "from 0 to 10000000"),
+    ],
+)
+def test_a_setting_given_by_hand_has_to_be_usable(session: Path, setting: str, says: str) -> None:
+    run = guard("distill", session, "--set", setting)
+    assert run.exit_code == 2
+    assert says in complaint(run)
+
+
+def test_a_settings_file_warns_and_goes_on(session: Path, tmp_path: Path) -> None:
+    """A bad value falls back, and the warning names key, value and range."""
+    settings = tmp_path / "settings.json"
+    settings.write_text('{"minRunChars": -1, "unknown": 5}')
+    run = guard("distill", session, "--config", settings)
+    assert run.exit_code == 0
+    assert "minRunChars: -1 is not usable (a whole number from 0 to 10000000)" in complaint(run)
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"\xff\xfe"])
+def test_a_settings_file_that_is_none_is_told_in_one_line(session: Path, tmp_path: Path, content: bytes) -> None:
+    settings = tmp_path / "settings.json"
+    settings.write_bytes(content)
+    for run in (guard("distill", session, "--config", settings), guard("config", "check", settings)):
+        assert run.exit_code == 3
+        assert "settings.json" in complaint(run)
+
+
+def test_a_judge_that_is_not_there_sends_nothing(session: Path, tmp_path: Path) -> None:
+    """A remote judge ends with 5 and says what to use; a file of answers has to be one."""
+    for words in (["--judge", "openrouter/x"], ["--set", "model=openrouter/x"]):
+        run = guard("distill", session, *words)
+        assert run.exit_code == 5
+        assert "--judge local" in complaint(run)
+    assert guard("distill", session, "--judge", "nobody").exit_code == 2
+    missing = guard("distill", session, "--judge", f"recorded:{tmp_path / 'missing.json'}")
+    assert missing.exit_code == 3
+    complaint(missing)
+
+
+def test_a_judge_that_answers_nothing_ends_with_5(session: Path, tmp_path: Path) -> None:
+    """The table shows everything kept, nothing is written, and the line says why."""
+    before = session.read_bytes()
+    answers = tmp_path / "answers.json"
+    answers.write_text('{"r1#0": {"error": "http 500", "reason": "error"}}')
+    run = guard("distill", session, "--write", "--judge", f"recorded:{answers}")
+    assert run.exit_code == 5
+    assert "answered none of 1 requests: http 500" in complaint(run)
+    assert "kept" in run.stdout
+    assert before == session.read_bytes()
+
+
+def test_stages_are_lists_filtered_by_entry(session: Path) -> None:
+    """Each stage prints JSON; with an entry only what is about it; an unknown one names those there are."""
+    for name in ("span", "candidates", "chunks", "segments", "requests", "answers", "keep-sets", "drafts"):
+        found = json.loads(guard("stage", name, session, "--entry", "r1").stdout)
+        assert found, name
+    assert [draft["type"] for draft in json.loads(guard("stage", "drafts", session).stdout)] == ["replace", "append"]
+    for entry in ("nope", "a1"):
+        run = guard("stage", "chunks", session, "--entry", entry)
+        assert run.exit_code == 3
+        assert "entries with chunks: r1" in complaint(run)
+
+
+def test_stages_show_lone_surrogates_as_escapes(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(session_bytes(user("p1", "half \ud83d é")))
+    run = guard("stage", "span", path)
+    assert "half \\ud83d é" in run.stdout
+    assert json.loads(run.stdout)[0]["question"] == "half \ud83d é"
+
+
+def test_trace_writes_the_three_files(session: Path, tmp_path: Path) -> None:
+    """Chunk by chunk what the judge said, the replacement, and the record without what varies."""
+    folder = tmp_path / "new" / "trace"
+    run = guard("trace", session, "-o", folder)
+    assert run.stdout.split() == [str(folder / name) for name in ("trace.txt", "replacement.txt", "record.json")]
+    assert "output r1 bash `ls`" in (folder / "trace.txt").read_text()
+    assert (folder / "replacement.txt").read_text().startswith("== r1 bash `ls`\n[context-guard] Distilled")
+    assert NEEDED in (folder / "replacement.txt").read_text()
+    record = json.loads((folder / "record.json").read_bytes())
+    assert record.keys().isdisjoint({"ms", "costUsd"})
+
+
+def test_trace_into_what_is_no_folder_is_told_in_one_line(session: Path) -> None:
+    run = guard("trace", session, "-o", session / "inside")
+    assert run.exit_code == 4
+    complaint(run)
+
+
+def test_recall_prints_pages_and_raw_bytes(session: Path) -> None:
+    assert guard("recall", session, "r1", "--raw").stdout_bytes == LOG.encode()
+    assert guard("recall", session, "r1", "--pattern", "^def").stdout == f"151: {NEEDED}\n"
+    assert guard("recall", session, "r1", "--offset", "151", "--limit", "1").stdout.startswith(NEEDED)
+    for words in (["a1"], ["r1", "--offset", "999"], ["r1", "--pattern", "("], ["r1", "--column", "9999"]):
+        run = guard("recall", session, *words)
+        assert run.exit_code == 3
+        complaint(run)
+
+
+def test_recall_finds_entries_of_other_branches(tmp_path: Path) -> None:
+    """A result by itself, a prompt with all that followed on its branch."""
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(session_bytes(*EXCHANGE, user("p2", "anew") | {"parentId": None}))
+    assert guard("recall", path, "r1", "--raw").stdout_bytes == LOG.encode()
+    found = guard("recall", path, "p1").stdout
+    assert found.startswith("## user\nWhere is the pool made?\n## assistant\n[tool call] bash ")
+    assert found.endswith("make_pool makes the pool.\n")
+
+
+def test_config_shows_every_setting() -> None:
+    """Value, default, range and meaning, for people and for programs."""
+    shown = json.loads(guard("config", "show", "--json", "--set", "minRunChars=5").stdout)
+    assert (shown["minRunChars"]["value"], shown["minRunChars"]["default"]) == (5, 8_000)
+    assert all(row["range"] and row["description"] for row in shown.values())
+    table = guard("config", "show").stdout
+    assert all(key in table for key in shown)
+    assert "properties" in guard("config", "schema").stdout
+    json.loads(guard("config", "schema").stdout)
+
+
+def test_config_check_names_what_is_wrong(tmp_path: Path) -> None:
+    """A line for each bad value and each unknown key; exit code 1 for programs."""
+    settings = tmp_path / "settings.json"
+    settings.write_text('{"minResultChar": 5, "timeoutMs": 1, "zzz": 0}')
+    run = guard("config", "check", settings)
+    assert (run.exit_code, run.stderr) == (1, "")
+    assert run.stdout.splitlines() == [
+        "timeoutMs: 1 is not usable (a whole number from 500 to 600000); using 8000",
+        "minResultChar: not a setting. Did you mean minResultChars?",
+        "zzz: not a setting.",
+    ]
+    settings.write_text('{"minResultChars": 5}')
+    assert guard("config", "check", settings).exit_code == 0
+
+
+def test_help_names_every_command_and_the_exit_codes() -> None:
+    for words in (["--help"], []):
+        run = guard(*words)
+        assert run.exit_code == 0
+        assert all(f"  {name} " in run.stdout for name in COMMANDS)
+        assert "Exit codes:" in run.stdout
+    assert "Exit codes:" in guard("distill", "-h").stdout
+    assert guard("--version").stdout.startswith("context-guard ")
+
+
+def test_help_loads_neither_the_pipeline_nor_what_draws() -> None:
+    """Starting up is quick because nothing is imported before it is needed."""
+    listed = spawn("--help", PYTHONPROFILEIMPORTTIME="1").stderr
+    loaded = {line.rpartition("|")[2].strip().partition(".")[0] for line in listed.splitlines()}
+    assert "click" in loaded
+    assert loaded.isdisjoint({"trio", "rich", "httpx", "msgspec", "returns", "context_guard"})
+
+
+def test_hostile_text_reaches_no_terminal_as_it_is(tmp_path: Path) -> None:
+    """Escapes, markup and line breaks in a command, an id or an answer are shown, not obeyed."""
+    path = tmp_path / "s.jsonl"
+    entries = [
+        user("p\x1b[2J"),
+        calling("a1", "call-1"),
+        result("r\x1b]0;x\x07\n[bold]", "call-1", LOG),
+        EXCHANGE[-1],
+    ]
+    path.write_bytes(session_bytes(*entries))
+    run = guard("distill", path)
+    assert "r␛]0;x␇␊[bold]" in run.stdout
+    assert "\x1b" not in run.stdout
+
+
+def test_an_interrupt_ends_with_130(session: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Alone, or wrapped by a nursery: one line and no traceback."""
+    for error in (KeyboardInterrupt(), BaseExceptionGroup("", [KeyboardInterrupt()])):
+
+        def interrupted(*_: Any, error: BaseException = error) -> None:
+            raise error
+
+        monkeypatch.setattr("context_guard_effects.cli.judging.run_pass", interrupted)
+        run = guard("distill", session)
+        assert (run.exit_code, complaint(run)) == (130, "context-guard: interrupted\n")
+
+
+def test_a_defect_of_ours_is_one_line_too(session: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: Any) -> None:
+        raise LookupError("two\nlines\x1b")
+
+    monkeypatch.setattr("context_guard_effects.cli.judging.run_pass", broken)
+    run = guard("distill", session)
+    assert run.exit_code == 70
+    assert complaint(run).endswith("LookupError: two lines\n")
+
+
+@pytest.mark.parametrize("words", [["distill"], ["distill", "--json"], ["recall"], ["--help"]])
+def test_a_closed_stdout_is_told_in_one_line(session: Path, words: list[str]) -> None:
+    """A reader that has gone, a full disk behind the redirection, no stdout at all."""
+    args = [*words, session, "r1"] if words == ["recall"] else words if words == ["--help"] else [*words, session]
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "w") as gone, open("/dev/full", "w") as full:
+        for stdout in (gone, full):
+            run = spawn(*args, stdout=stdout)
+            assert run.returncode == 4
+            assert "stdout" in complaint(run)
+
+
+def test_python_m_runs_the_command_line(session: Path) -> None:
+    run = spawn("distill", session)
+    assert (run.returncode, run.stderr) == (0, "")
+    assert run.stdout == guard("distill", session).stdout
+
+
+def test_an_ascii_terminal_gets_escapes_and_no_error(session: Path) -> None:
+    run = spawn("distill", session, PYTHONIOENCODING="ascii")
+    assert (run.returncode, run.stderr) == (0, "")
+    assert "\\u2192" in run.stdout
+
+
+def test_a_real_ctrl_c_leaves_the_session_alone(session: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The signal itself, while requests wait for their answers: exit code 130, one line, nothing written."""
+
+    async def struck(*_: Any) -> None:
+        signal.raise_signal(signal.SIGINT)
+        await trio.sleep_forever()
+
+    monkeypatch.setattr("context_guard_effects.judges.local.LocalJudge.__call__", struck)
+    before = session.read_bytes()
+    run = guard("distill", session, "--write")
+    assert (run.exit_code, complaint(run)) == (130, "context-guard: interrupted\n")
+    assert before == session.read_bytes()
