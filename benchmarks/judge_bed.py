@@ -17,10 +17,10 @@ from typing import Any
 from msgspec import Struct
 
 from context_guard import Answers, Candidate, Config, Cut, Request, Span, cut_chunks, decide_keep_set, decide_output
+from context_guard.history import Exchange, History
 from context_guard.local_judge import JUDGE, judge_locally
 from context_guard.requests import build_request, chunk_id
 from context_guard.segments import pack_segments
-from context_guard.span import Exchange, History
 from context_guard.text import clip
 
 ROOT = Path(__file__).resolve().parent.parent

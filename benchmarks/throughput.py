@@ -10,6 +10,7 @@ import argparse
 import random
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 
 from context_guard import Candidate, Config, cut_chunks, pack_segments
 from context_guard.labels import tool_label
@@ -89,11 +90,14 @@ def main() -> None:
         for size in options.megabytes:
             text = "\n".join(make(int(size * 1e6), random.Random(0)))
             rounds = 5 if size <= 1 else 2
-            seconds = best(lambda text=text: distil(text, '{"command":"rg -C 2 x"}'), rounds)
-            split = best(lambda text=text: text.split("\n"), rounds)
+            seconds = best(partial(distil, text, '{"command":"rg -C 2 x"}'), rounds)
+            split = best(partial(text.split, "\n"), rounds)
             first = first or (size, seconds)
             growth = (seconds / first[1]) / (size / first[0])
-            print(f"{kind:<10}{size:>6g}{len(text) / 1e6 / seconds:>9.1f}{seconds / split:>13.1f}{growth:>9.2f}", flush=True)
+            print(
+                f"{kind:<10}{size:>6g}{len(text) / 1e6 / seconds:>9.1f}{seconds / split:>13.1f}{growth:>9.2f}",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ characters of the private use area before it enters the pipeline, so that sizes 
 import gzip
 import hashlib
 import json
+import re
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -72,7 +73,7 @@ def run_pass(name: str, config: Config | None = None) -> tuple[Transcript, Plan,
 def read_session(name: str, leaf: str) -> Transcript:
     path = GOLDEN / "sessions" / name if name.endswith(".gz") else SHARED / "pi" / name
     data = gzip.decompress(path.read_bytes()) if name.endswith(".gz") else path.read_bytes()
-    if b"\xf0" in data or b"\\ud8" in data.lower():
+    if re.search(rb"[\xf0-\xf4]|\\u[dD][89a-fA-F]", data):
         lines = [line for line in data.decode("utf-8").split("\n") if line]
         data = "\n".join(json.dumps(spread(json.loads(line)), ensure_ascii=False) for line in lines).encode()
     return without_shell(pi.read(data, leaf).unwrap())
@@ -200,9 +201,9 @@ def items_of(planned: Plan) -> dict[str, Any]:
 
 
 def spread(value: Any) -> Any:
-    """The value with every character above U+FFFF as two of the private use area."""
+    """The value with every character above U+FFFF as two of the private use area, half a pair as one."""
     if isinstance(value, str):
-        return value if max(value, default="") <= "\uffff" else "".join(map(_spread_char, value))
+        return value if value.isascii() else "".join(map(_spread_char, value))
     if isinstance(value, list):
         return [spread(item) for item in value]
     if isinstance(value, dict):
@@ -211,8 +212,11 @@ def spread(value: Any) -> Any:
 
 
 def _spread_char(char: str) -> str:
-    code = ord(char) - 0x10000
-    return char if code < 0 else chr(0xD800 + PRIVATE + (code >> 10)) + chr(0xDC00 + PRIVATE + (code & 0x3FF))
+    code = ord(char)
+    if code < 0x10000:
+        return chr(code + PRIVATE) if 0xD800 <= code < 0xE000 else char
+    high, low = divmod(code - 0x10000, 0x400)
+    return chr(0xD800 + PRIVATE + high) + chr(0xDC00 + PRIVATE + low)
 
 
 def digest(text: str) -> Any:

@@ -15,7 +15,8 @@ from context_guard.decisions import Decision
 from context_guard.drafts import Append, Draft, Omit, Replace
 from context_guard.exchanges import MIN_CHARS
 from context_guard.recall import recall
-from context_guard.span import is_steering
+from context_guard.runs import is_steering
+from context_guard.sizes import visible_chars
 from context_guard.stages import Plan, Settlement, plan, settle
 from context_guard.text import MARKER, trim, without_lone_surrogates
 from context_guard.transcript import (
@@ -41,11 +42,11 @@ def assert_invariants(transcript: Transcript, planned: Plan, settled: Settlement
     check_kept_lines(transcript, settled)
     check_targets(transcript, settled.drafts)
     check_rules(transcript, planned, settled)
-    check_savings(settled)
     check_emitted(settled)
     check_repeatable(transcript, planned, settled)
     check_silence(planned)
     after = apply(transcript, settled.drafts)
+    check_savings(transcript, after, settled)
     check_pairs(transcript, after)
     check_recall(transcript, after, settled)
     check_second_pass(after, planned, settled)
@@ -162,12 +163,15 @@ def check_exchange(transcript: Transcript, planned: Plan, decision: Decision) ->
     assert decision.before_chars >= MIN_CHARS
 
 
-def check_savings(settled: Settlement) -> None:
-    """Every edit makes its item smaller, and what the record says was saved is what the edits save."""
+def check_savings(before: Transcript, after: Transcript, settled: Settlement) -> None:
+    """Every edit makes its item smaller, and what the record says was saved is what the context lost."""
     edited = [decision for decision in settled.decisions if decision.replacement is not None]
     assert all(decision.after_chars < decision.before_chars for decision in edited)
     assert all(decision.after_chars == sum(map(len, decision.replacement or ())) for decision in edited)
-    assert settled.record.saved_chars == sum(item.before_chars - item.after_chars for item in edited)
+    lost = sum(map(visible_chars, shown(before))) - sum(map(visible_chars, shown(after)))
+    assert lost == settled.record.saved_chars
+    texts = {draft.target: draft.texts for draft in settled.drafts if isinstance(draft, Replace)}
+    assert texts == {decision.entry_id: decision.replacement for decision in edited}
 
 
 def check_emitted(settled: Settlement) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 from apply import apply
-from invariants import check_emitted, check_kept_lines, check_rules, check_savings, check_silence, check_targets
+from invariants import check_emitted, check_kept_lines, check_rules, check_silence, check_targets
 from transcripts import TOOLS, Talk, Tape
 
 from context_guard.answers import Answer, Answered, Answers, Asked, ChoiceAnswer, Unanswered, YesNoAnswer
@@ -27,6 +27,7 @@ from context_guard.items import Items
 from context_guard.recall import recall
 from context_guard.records import Phase
 from context_guard.requests import Request, YesNo
+from context_guard.sizes import visible_chars
 from context_guard.stages import Plan, Settlement, plan, settle
 from context_guard.text import MARKER
 from context_guard.transcript import Transcript, calls_of, images_of, shown, text_of
@@ -123,12 +124,28 @@ def check_pass(talk: Talk, planned: Plan, settled: Settlement) -> None:
     check_kept_lines(before, settled)
     check_targets(before, settled.drafts)
     check_rules(before, planned, settled)
-    check_savings(settled)
+    check_saved(before, settled)
     check_emitted(settled)
     check_silence(planned)
     last = {edit.target: edit.id for edit in before.edits}
     foreign = {it.id for it in before.entries if it.visible != it.raw and last.get(it.id) in talk.foreign}
     assert foreign.isdisjoint(targets_of(settled.drafts)), "an entry that somebody else had edited was touched"
+
+
+def check_saved(before: Transcript, settled: Settlement) -> None:
+    """Every edit saves what the record says, but for the newlines that join the texts of one output."""
+    entries = {entry.id: entry for entry in before.entries}
+    for decision in settled.decisions:
+        if decision.replacement is None:
+            continue
+        hidden = [entries[target] for target in (decision.entry_id, *(decision.omitted or ()))]
+        joints = max(0, len(hidden[0].result.content) - 1) if hidden[0].result and len(hidden) == 1 else 0
+        size = sum(map(visible_chars, hidden))
+        assert decision.after_chars == sum(map(len, decision.replacement))
+        assert decision.after_chars < decision.before_chars
+        assert size <= decision.before_chars <= size + joints
+    edited = [it for it in settled.decisions if it.replacement is not None]
+    assert settled.record.saved_chars == sum(it.before_chars - it.after_chars for it in edited)
 
 
 def check_untouched(before: Transcript, after: Transcript, drafts: tuple[Draft, ...]) -> None:
@@ -309,6 +326,9 @@ def read_config(tape: Tape) -> Config:
         "mid_run_batch_chars_openai": (0, 500, 5_000),
         "mid_run_chunk_keep_threshold": (0.6, 0.0, 1.0),
         "mid_run_break_even": (False, True),
+        "run_end_break_even": (False, True),
+        "assumed_share": (0.7, 0.1, 1.0),
+        "rerun_steps_per_1k_tokens": (0.0, 1.0),
         "small_result_min_chars": (1, 0, 400),
         "small_keep_threshold": (0.45, 1.0, 0.0),
         "prune_exchanges": (True, True, False),
@@ -327,6 +347,7 @@ def read_config(tape: Tape) -> Config:
         "mid_run_min_age_turns",
         "mid_run_batch_chars",
         "mid_run_break_even",
+        "run_end_break_even",
         "small_result_min_chars",
         "keep_recent_exchanges",
         "exchange_break_even",

@@ -4,8 +4,8 @@ import trio.testing
 from returns.result import Failure, Result, Success
 
 from context_guard.answers import Answers, Unanswered
+from context_guard.history import History
 from context_guard.requests import Request, State
-from context_guard.span import History
 from context_guard_effects.judges.ask_all import ask_all
 
 

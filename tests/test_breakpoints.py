@@ -3,7 +3,9 @@
 import copy
 import gzip
 import json
+from collections import Counter
 from collections.abc import Iterator
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -374,6 +376,37 @@ def test_untouched_parts_are_shared() -> None:
     assert placed.body["system"] is body["system"]
 
 
+def test_wherever_the_host_puts_its_marks_the_rules_hold() -> None:
+    """Every choice of at most five marks over ten places, in every valid order of lives, with and without anchors."""
+    done = Counter[str]()
+    for count in range(6):
+        for chosen in combinations(range(10), count):
+            for hours in range(count + 1):
+                body, blocks = unmarked()
+                for number, place in enumerate(chosen):
+                    blocks[place]["cache_control"] = HOUR if number < hours else MARK
+                for anchors in (Anchors(), Anchors(read="c1", write="c3")):
+                    placed = check(body, anchors)
+                    done.update(filter(None, (placed.question, placed.read, placed.write)))
+                    done.update(placed.dropped)
+    assert done.keys() == {
+        "pinned", "already", "over-budget", "ttl-conflict", "no-cache", "system[0]", "tools[0]", "tools[1]"
+    }  # fmt: skip
+
+
+def unmarked() -> tuple[Json, list[Json]]:
+    """A run without marks, and ten blocks of it where one may stand, in reading order."""
+    tools = [{"name": "read"}, {"name": "bash"}]
+    system = [text("You are …"), text("Be of help.")]
+    inside = text("nested")
+    first = {**output("c1"), "content": [inside]}
+    results = [output("c2"), output("c3")]
+    question, end = text("q"), output("c4")
+    messages = [user(question), turn("c1"), user(first), turn("c2", "c3"), user(*results), turn("c4"), user(end)]
+    body = {"tools": tools, "system": system, "messages": messages}
+    return body, [*tools, *system, question, inside, first, *results, end]
+
+
 @needs_shared
 @pytest.mark.parametrize("session", SESSIONS)
 def test_real_requests_keep_to_the_rules(session: str) -> None:
@@ -429,6 +462,7 @@ MESSAGES = st.lists(
     st.builds(lambda content: {"role": "user", "content": content}, CONTENT)
     | st.just(turn("c1", "c2"))
     | st.just(EFFORT),
+    min_size=2,
     max_size=7,
 )
 
@@ -436,7 +470,7 @@ MESSAGES = st.lists(
 @st.composite
 def requests(draw: st.DrawFn) -> Json:
     """Any request; most with a mark at the end and few others, often of one life, so that many are valid."""
-    body = {
+    body: Json = {
         "tools": draw(st.lists(maybe_marked(st.just({"name": "t"})), max_size=2)),
         "system": draw(st.just("Be of help.") | st.lists(maybe_marked(TEXTS), max_size=3)),
         "messages": draw(MESSAGES),

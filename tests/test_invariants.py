@@ -33,8 +33,8 @@ from context_guard.stages import plan, settle
 from context_guard.text import without_lone_surrogates
 from context_guard.transcript import Transcript
 
-FAST = settings(deadline=None, derandomize=True, max_examples=300, suppress_health_check=list(HealthCheck))
-WHOLE_PASS = settings(FAST, max_examples=400)
+FAST = settings(deadline=None, derandomize=True, max_examples=200, suppress_health_check=list(HealthCheck))
+WHOLE_PASS = settings(FAST, max_examples=250)
 
 FILES = ["src/a.py", "src/b-2-c.py", "docs/2024-05-01-post.md", "C:\\work\\a.py", "a b.txt", "\u001b[35mz.c\u001b[0m"]
 WORDS = [

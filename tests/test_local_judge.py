@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from context_guard.answers import Answers, Unanswered
 from context_guard.config import Config
+from context_guard.history import Exchange, History
 from context_guard.keep_sets import KeepSet, decide_keep_set
 from context_guard.local_judge import JUDGE, judge_locally
 from context_guard.records import Phase
 from context_guard.requests import FOCUS, KEEP_WHOLE, Choice, Part, Request, RequestKind, State, YesNo, chunk_id
 from context_guard.segments import Segment
-from context_guard.span import Exchange, History
 
 CONFIG = Config()
 

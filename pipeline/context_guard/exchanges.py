@@ -5,8 +5,9 @@ from msgspec import Struct
 from context_guard.config import Config
 from context_guard.labels import tool_label
 from context_guard.render import recall_hint
+from context_guard.runs import is_steering, is_stub
 from context_guard.sizes import visible_chars
-from context_guard.span import Span, is_steering, is_stub
+from context_guard.span import Span
 from context_guard.text import (
     MARKER,
     collapse,
@@ -93,7 +94,7 @@ def _read(entries: tuple[Entry, ...]) -> OldExchange | None:
 
 def _is_foreign(entry: Entry) -> bool:
     """Whether somebody else's edit is in force on the entry; the guard's own show its marker."""
-    if entry.role not in ("user", "assistant", "tool"):
+    if entry.role not in EDITABLE:
         return False
     return entry.visible is None or (entry.visible != entry.raw and not text_of(entry.visible).startswith(MARKER))
 

@@ -35,7 +35,7 @@ def decide_keep_set(segment: Segment, outcome: Answered | None, config: Config) 
     match outcome:
         case None:
             return _keep_all(segment, "oversize" if segment.oversize else "timeout", "no answer")
-        case Unanswered(started=False):
+        case Unanswered(started=False, reason="timeout"):
             return _keep_all(segment, "timeout", "no answer", "timeout")
         case Unanswered(reason=reason, replied=replied):
             head = _head(None, None) if replied else "no answer"

@@ -9,9 +9,10 @@ from msgspec import Struct
 
 from context_guard.candidates import Candidate
 from context_guard.chunks import Cut
+from context_guard.history import History
 from context_guard.records import Phase
 from context_guard.segments import Segment
-from context_guard.span import History, Span
+from context_guard.span import Span
 from context_guard.text import clip, plural, shorten, trim
 from context_guard.wording import (
     FOCUS_CHUNK,

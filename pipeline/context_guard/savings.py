@@ -8,8 +8,8 @@ from typing import Literal
 from msgspec import Struct
 
 from context_guard.records import Record
+from context_guard.runs import is_steering, is_stub
 from context_guard.sizes import blocks_chars, visible_chars
-from context_guard.span import is_steering, is_stub
 from context_guard.text import estimate_tokens, format_chars
 from context_guard.transcript import Entry, Transcript, images_of, shown
 

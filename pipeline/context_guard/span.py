@@ -9,8 +9,10 @@ from msgspec import Struct
 
 from context_guard.boundary import RUN_END, Boundary
 from context_guard.config import Config
+from context_guard.history import History, read_history
 from context_guard.records import Phase
-from context_guard.text import MARKER, clip, trim
+from context_guard.runs import find_run_start, is_queued, prompt_text
+from context_guard.text import trim
 from context_guard.transcript import (
     Entry,
     ToolCall,
@@ -22,30 +24,7 @@ from context_guard.transcript import (
     text_of,
 )
 
-ONLY_AN_IMAGE = "[the user sent only an image]"
 ADDED = "[The user added during the run]"
-
-SUMMARY_CHARS = 2_000
-PROMPT_CHARS = 800
-REPLY_CHARS = 1_200
-FIRST_REQUEST_CHARS = 1_000
-
-
-class Exchange(Struct, frozen=True):
-    user: str
-    assistant: str = ""
-
-
-class History(Struct, frozen=True):
-    """The conversation before the run, clipped for the judge."""
-
-    summary: str = ""
-    first_request: str = ""
-    exchanges: tuple[Exchange, ...] = ()
-
-    @property
-    def is_empty(self) -> bool:
-        return not (self.summary or self.first_request or self.exchanges)
 
 
 class Call(Struct, frozen=True):
@@ -130,68 +109,6 @@ def find_earlier_spans(
     return tuple(span for span in spans if span.is_finished)
 
 
-def find_run_start(context: tuple[Entry, ...], end: int) -> int | None:
-    """Place of the prompt that began the run ending before `end`, steering messages walked over."""
-    place = _last_user(context, end)
-    while place is not None and is_steering(context, place):
-        previous = _last_user(context, place)
-        if previous is None:
-            return place
-        place = previous
-    return place
-
-
-def is_steering(context: tuple[Entry, ...], place: int) -> bool:
-    """Whether the user's message at `place` came while the agent was at work.
-
-    The message before it decides, notes and emptied entries aside: a tool result, or an assistant message that ended in
-    tool calls.
-    """
-    for entry in reversed(context[:place]):
-        if _is_unseen(entry) or entry.role == "note":
-            continue
-        if entry.role == "tool":
-            return True
-        return entry.role == "assistant" and bool(calls_of(entry.visible)) and entry.stop not in ("aborted", "error")
-    return False
-
-
-def is_queued(context: tuple[Entry, ...], place: int) -> bool:
-    """Whether the prompt at `place` was sent before the answer that stands in front of it."""
-    sent = context[place].time
-    for entry in reversed(context[:place]):
-        if entry.role == "assistant":
-            return sent is not None and entry.time is not None and sent < entry.time
-        if entry.role == "user":
-            return False
-    return False
-
-
-def is_stub(entry: Entry) -> bool:
-    """Whether the entry shows a text of the guard's own in place of its raw content."""
-    return entry.visible is not None and entry.visible != entry.raw and text_of(entry.visible).startswith(MARKER)
-
-
-def prompt_text(entry: Entry) -> str:
-    text = text_of(entry.visible)
-    return text if trim(text) else ONLY_AN_IMAGE
-
-
-def _is_unseen(entry: Entry) -> bool:
-    return entry.visible is None or entry.role == "meta"
-
-
-def _last_user(context: tuple[Entry, ...], end: int) -> int | None:
-    return next(
-        (
-            place
-            for place in range(end - 1, -1, -1)
-            if context[place].role == "user" and context[place].visible is not None
-        ),
-        None,
-    )
-
-
 def _read_span(context: tuple[Entry, ...], start: int, end: int, config: Config, phase: Phase) -> Span:
     run = context[start:end]
     texts = [text for entry in run if entry.role == "assistant" and (text := trim(text_of(entry.visible)))]
@@ -205,7 +122,7 @@ def _read_span(context: tuple[Entry, ...], start: int, end: int, config: Config,
         answer="" if phase == "mid-run" else latest,
         latest=latest,
         notes="\n\n".join(texts[:-1]),
-        history=_history(context[:start], config.history_exchanges),
+        history=read_history(context[:start], config.history_exchanges),
         turns=turns,
         calls=calls,
         results=results,
@@ -265,29 +182,4 @@ def _run_result(entry: Entry, result: ToolResult, call: Call | None) -> RunResul
         is_text_only=is_text_only(result),
         is_raw=text == text_of(entry.raw),
         full_ref=result.full_ref,
-    )
-
-
-def _history(before: tuple[Entry, ...], count: int) -> History:
-    """What came before the run; stubs of omitted exchanges are not prompts and do not show."""
-    if count <= 0:
-        return History()
-    summary = ""
-    exchanges: list[Exchange] = []
-    for entry in before:
-        text = text_of(entry.visible)
-        if entry.role == "summary" and trim(text):
-            summary = text
-        elif entry.role == "user" and entry.visible is not None and not is_stub(entry):
-            exchanges.append(Exchange(user=prompt_text(entry)))
-        elif entry.role == "assistant" and exchanges and trim(text):
-            exchanges[-1] = Exchange(user=exchanges[-1].user, assistant=trim(text))
-    first = exchanges[0].user if len(exchanges) > count and exchanges[0].user != ONLY_AN_IMAGE else ""
-    return History(
-        summary=clip(trim(summary), SUMMARY_CHARS),
-        first_request=clip(trim(first), FIRST_REQUEST_CHARS),
-        exchanges=tuple(
-            Exchange(user=clip(trim(item.user), PROMPT_CHARS), assistant=clip(item.assistant, REPLY_CHARS))
-            for item in exchanges[-count:]
-        ),
     )

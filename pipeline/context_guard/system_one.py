@@ -3,8 +3,8 @@
 import json
 from typing import Any, assert_never
 
+from context_guard.history import Exchange, History
 from context_guard.requests import Choice, Part, Question, Request, RequestKind, State, YesNo
-from context_guard.span import Exchange, History
 from context_guard.text import without_lone_surrogates
 
 NO_CALLS = "none yet"

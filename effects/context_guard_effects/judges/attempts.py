@@ -40,8 +40,10 @@ async def _ask_again(request: Request, judge: Judge, deadline: float) -> Answere
         if not isinstance(outcome, Unanswered) or outcome.again_ms is None:
             break
         wait = _wait(request, outcome.again_ms, attempt)
-        if attempt == RETRIES or trio.current_time() + wait >= deadline:
-            return msgspec.structs.replace(outcome, again_ms=None)
+        is_late = trio.current_time() + wait >= deadline
+        if attempt == RETRIES or is_late:
+            detail = f"{outcome.detail} (no time is left to wait {wait:,.1f} s)" if is_late else outcome.detail
+            return msgspec.structs.replace(outcome, detail=detail, again_ms=None)
         await trio.sleep(wait)
     return outcome
 

@@ -6,8 +6,9 @@ httpx is imported with the first request: a guard that judges locally never pays
 import socket
 import ssl
 import time
-from collections.abc import Mapping
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, aclosing
+from functools import cache
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -26,7 +27,7 @@ MAX_REPLY = 1_000_000
 """Bytes of a reply; a longer one is not read to its end."""
 CLOSE_SECONDS = 0.2
 """What closing may take when the caller has been cancelled."""
-MODEL_ID = "x-typesafe-request-id"
+REPLY_ID = "x-typesafe-request-id"
 
 
 class Reply(Struct, frozen=True):
@@ -63,6 +64,7 @@ class Connection:
     async def post(self, request_id: str, body: bytes) -> Result[Reply, Unanswered]:
         """The body of a 200, or why there is none. A refused key or address is remembered: nothing more is sent."""
         refusal = self._refusal or self._problem()
+        is_sent = refusal is None
         if refusal is None:
             async with AsyncExitStack() as stack:
                 await stack.enter_async_context(self)
@@ -77,7 +79,8 @@ class Connection:
                 request_id=request_id,
                 reason=refusal.reason,
                 detail=refusal.detail,
-                replied=refusal.detail.startswith("http "),
+                replied=is_sent and refusal.detail.startswith("http "),
+                started=is_sent,
                 again_ms=refusal.again_ms,
             )
         )
@@ -102,33 +105,32 @@ class Connection:
         headers = {"Content-Type": "application/json", "Accept": "application/json", "Accept-Encoding": "identity"}
         if self._key:
             headers["Authorization"] = f"Bearer {self._key}"
-        async with self._open().stream("POST", self.server.url, content=body, headers=headers) as response:
+        client = await self._open()
+        request = client.build_request("POST", self.server.url, headers=headers | {"Content-Length": str(len(body))})
+        request.stream = _body_stream(body)
+        response = await client.send(request, stream=True)
+        async with aclosing(response):
             status, given = response.status_code, response.headers
             if 300 <= status < 400:
                 return Refusal("error", f"http {status}: it redirects elsewhere, which is not followed", is_final=True)
             if given.get("content-encoding", "identity") != "identity":
                 return Refusal("error", f"http {status}: the reply is compressed, though none was asked for")
             read = bytearray()
-            async for piece in response.aiter_raw():
-                read += piece
-                if len(read) > MAX_REPLY:
-                    return Refusal("error", f"http {status}: the reply has more than {MAX_REPLY:,} bytes")
+            async with aclosing(response.aiter_raw()) as pieces:
+                async for piece in pieces:
+                    read += piece
+                    if len(read) > MAX_REPLY:
+                        return Refusal("error", f"http {status}: the reply has more than {MAX_REPLY:,} bytes")
         if status != 200:
             refusal = read_refusal(status, _lower(given), bytes(read), time.time())
             return self._without_key(refusal)
-        return Reply(bytes(read), str(given.get(MODEL_ID, "")))
+        return Reply(bytes(read), str(given.get(REPLY_ID, "")))
 
-    def _open(self) -> "httpx.AsyncClient":
+    async def _open(self) -> "httpx.AsyncClient":
         if self._client is None:
-            import httpx
-
-            self._client = httpx.AsyncClient(
-                timeout=None,  # the caller's deadline is the only one
-                follow_redirects=False,
-                trust_env=not self.server.is_loopback,
-                limits=httpx.Limits(max_connections=None, max_keepalive_connections=32, keepalive_expiry=30),
-                headers={"User-Agent": "context-guard"},
-            )
+            # In a thread: the first time, the import alone takes longer than many a budget.
+            client = await trio.to_thread.run_sync(_new_client, self.server, abandon_on_cancel=True)
+            self._client = self._client or client
         return self._client
 
     def _without_key(self, refusal: Refusal) -> Refusal:
@@ -136,6 +138,45 @@ class Connection:
             return refusal
         detail = refusal.detail.replace(self._key, "[the key]")
         return Refusal(refusal.reason, detail, refusal.again_ms, refusal.is_final)
+
+
+def _new_client(server: Server) -> "httpx.AsyncClient":
+    import httpx
+
+    return httpx.AsyncClient(
+        timeout=None,  # the caller's deadline is the only one
+        follow_redirects=False,
+        trust_env=not server.is_loopback,
+        verify=_tls() if server.url.startswith("https:") else False,
+        limits=httpx.Limits(max_connections=None, max_keepalive_connections=32, keepalive_expiry=30),
+        headers={"User-Agent": "context-guard"},
+    )
+
+
+def _body_stream(body: bytes) -> "httpx.AsyncByteStream":
+    """httpx's own is an async generator, which a cancelled request leaves unfinished, and Trio warns of those."""
+    import httpx
+
+    class Body(httpx.AsyncByteStream):
+        left = [body]
+
+        def __aiter__(self) -> AsyncIterator[bytes]:
+            return self
+
+        async def __anext__(self) -> bytes:
+            if not self.left:
+                raise StopAsyncIteration
+            return self.left.pop()
+
+    return Body()
+
+
+@cache
+def _tls() -> ssl.SSLContext:
+    """Once a process: reading the certificates takes longer than a request."""
+    import httpx
+
+    return httpx.create_ssl_context()
 
 
 def _lower(headers: "httpx.Headers") -> Mapping[str, str]:

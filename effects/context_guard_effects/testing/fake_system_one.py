@@ -8,7 +8,7 @@ import json
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
-from math import log
+from math import inf, log
 from typing import Any
 from zlib import crc32
 
@@ -108,12 +108,8 @@ class FakeSystemOne:
     async def _reply(self, wire: h11.Connection, stream: trio.SocketStream, request: FakeRequest) -> bool:
         refused = self._check(request)
         fault = refused or (self._faults.pop(0) if self._faults else self.always) or Fault("none")
-        await trio.sleep(self.delay)
-        if fault.how == "never":
-            await trio.sleep_forever()
-        if fault.how == "late":
-            await trio.sleep(LATE_SECONDS)
-        if fault.how == "drop before":
+        seconds = {"never": inf, "late": self.delay + LATE_SECONDS}.get(fault.how, self.delay)
+        if fault.how == "drop before" or not await _stays(stream, seconds):
             return False
         body = fault.body
         if body is None:
@@ -121,7 +117,7 @@ class FakeSystemOne:
             body = spoil(reply, fault.answers) if "answers" in reply else json.dumps(reply).encode()
         headers = [
             ("content-type", fault.content_type),
-            ("content-length", str(len(body) * fault.repeat)),
+            *([("content-length", str(len(body)))] if fault.repeat == 1 else []),
             ("x-typesafe-request-id", f"req_{len(self.requests):04}"),
             *fault.headers,
         ]
@@ -132,7 +128,8 @@ class FakeSystemOne:
         if fault.how == "slow body":
             for byte in body:
                 await stream.send_all(bytes([byte]))
-                await trio.sleep(0.05)
+                if not await _stays(stream, 0.05):
+                    break
             return False
         for _ in range(fault.repeat):
             await stream.send_all(wire.send(h11.Data(data=body)) or b"")
@@ -216,6 +213,14 @@ async def fake_system_one(
             yield fake
         finally:
             nursery.cancel_scope.cancel()
+
+
+async def _stays(stream: trio.SocketStream, seconds: float) -> bool:
+    """Waits; False as soon as the client is gone."""
+    with trio.move_on_after(seconds):
+        await stream.receive_some(1)
+        return False
+    return True
 
 
 async def _read_request(wire: h11.Connection, stream: trio.SocketStream) -> FakeRequest | None:
