@@ -2,6 +2,7 @@
 
     says = "One sentence: the behaviour that the case pins."
     phase = "mid-run"                          # run-end without it
+    now = 9000                                 # ms; entries come one a second. Without it the cache has expired
     [config]                                   # keys as in a settings file, over SMALL
     [[entry]]                                  # named e1, e2, … in their order
     prompt = "…"                               # or answer, note, summary, omit = "e3", record = {…}
@@ -50,6 +51,7 @@ SMALL = Config(
     small_result_min_chars=0,
     image_keep_turns=0,
     prune_exchanges=False,
+    run_end_break_even=False,
 )
 """Settings under which a case fits on a page: sizes scaled down, and only large outputs unless a case says more."""
 
@@ -65,7 +67,7 @@ def run_case(name: str) -> tuple[Transcript, Plan, Settlement]:
     transcript = build.session(*map(_piece, case["entry"]), model=_model(case))
     settings = apply_settings(case.get("config", {}), SMALL)
     assert settings.warnings == ()
-    planned = plan(transcript, settings.config, Boundary(phase=case.get("phase", "run-end")))
+    planned = plan(transcript, settings.config, Boundary(phase=case.get("phase", "run-end"), now=case.get("now")))
     outcomes = tuple(_outcome(request, case) for request in planned.requests)
     asked = Asked(
         outcomes=outcomes,

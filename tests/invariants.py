@@ -6,11 +6,13 @@ against the raw text, the touched entries against the transcript.
 
 import json
 import re
+from itertools import pairwise
 
 import msgspec
 from apply import apply
 
 from context_guard.answers import Asked
+from context_guard.chunks import Cut
 from context_guard.decisions import Decision
 from context_guard.drafts import Append, Draft, Omit, Replace
 from context_guard.exchanges import MIN_CHARS
@@ -53,12 +55,22 @@ def assert_invariants(transcript: Transcript, planned: Plan, settled: Settlement
 
 
 def check_chunks(planned: Plan) -> None:
-    """The chunks of an output, joined by newlines, are the output; segments hold each of them once, in order."""
+    """Chunks are the output, cut at newlines or inside a line; segments hold each of them once, in order."""
     for candidate, cut in zip(planned.candidates, planned.chunks, strict=True):
-        assert candidate.text == "\n".join(chunk.text for chunk in cut.chunks)
-        assert all(chunk.text == candidate.text[chunk.offset : chunk.stop] for chunk in cut.chunks)
+        check_cut(candidate.text, cut)
         own = [segment for segment in planned.segments if segment.entry_id == candidate.entry_id]
         assert [chunk.index for chunk in cut.chunks] == [index for segment in own for index in segment.chunks]
+
+
+def check_cut(text: str, cut: Cut) -> None:
+    """Each chunk is a slice; between two there is one newline, or nothing where a line goes on."""
+    assert [chunk.index for chunk in cut.chunks] == list(range(len(cut.chunks)))
+    assert all(chunk.text == text[chunk.offset : chunk.stop] for chunk in cut.chunks)
+    assert (cut.chunks[0].offset, cut.chunks[-1].stop) == (0, len(text))
+    assert (cut.chunks[0].start, cut.chunks[-1].end) == (0, text.count("\n") + 1)
+    for one, other in pairwise(cut.chunks):
+        assert text[one.stop : other.offset] == ("" if other.joined else "\n")
+        assert other.start == (one.end - 1 if other.joined else one.end)
 
 
 def check_kept_lines(transcript: Transcript, settled: Settlement) -> None:

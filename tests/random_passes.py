@@ -27,10 +27,11 @@ from context_guard.items import Items
 from context_guard.recall import recall
 from context_guard.records import Phase
 from context_guard.requests import Request, YesNo
+from context_guard.runs import find_run_start, is_queued
 from context_guard.sizes import visible_chars
 from context_guard.stages import Plan, Settlement, plan, settle
 from context_guard.text import MARKER
-from context_guard.transcript import Transcript, calls_of, images_of, shown, text_of
+from context_guard.transcript import Entry, Image, Text, Transcript, calls_of, images_of, shown, text_of
 from context_guard.validate import Problem, validate_anthropic, validate_openai_chat, validate_openai_responses
 
 PROVIDERS: dict[str, Callable[[Transcript], tuple[Problem, ...]]] = {
@@ -130,6 +131,31 @@ def check_pass(talk: Talk, planned: Plan, settled: Settlement) -> None:
     last = {edit.target: edit.id for edit in before.edits}
     foreign = {it.id for it in before.entries if it.visible != it.raw and last.get(it.id) in talk.foreign}
     assert foreign.isdisjoint(targets_of(settled.drafts)), "an entry that somebody else had edited was touched"
+    context = shown(before)
+    entries = {entry.id: entry for entry in context}
+    for decision in settled.decisions:
+        if decision.replacement is None:
+            continue
+        entry = entries[decision.entry_id]
+        if entry.result is not None:
+            assert all(isinstance(block, Text | Image) for block in entry.result.content)
+        if planned.phase == "mid-run" and decision.kind in ("large", "small"):
+            assert decision.tool.split("__")[-1] != "recall", "what the agent has just asked back was taken away again"
+        if decision.kind == "exchange":
+            inside = [entries[target] for target in decision.omitted or ()]
+            replies = [it for it in inside if it.role == "assistant"]
+            assert not calls_of(replies[-1].visible), "an unfinished exchange was omitted"
+            assert context.index(entry) < first_run(context, planned.phase), (
+                "the current run was omitted"
+            )
+
+
+def first_run(context: tuple[Entry, ...], phase: Phase) -> int:
+    """Where the current run began; at run end the first of those whose follow-ups were queued."""
+    start = find_run_start(context, len(context)) or 0
+    while phase == "run-end" and is_queued(context, start) and (earlier := find_run_start(context, start)) is not None:
+        start = earlier
+    return start
 
 
 def check_saved(before: Transcript, settled: Settlement) -> None:

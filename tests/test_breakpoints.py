@@ -377,7 +377,10 @@ def test_untouched_parts_are_shared() -> None:
 
 
 def test_wherever_the_host_puts_its_marks_the_rules_hold() -> None:
-    """Every choice of at most five marks over ten places, in every valid order of lives, with and without anchors."""
+    """Every choice of at most five marks over ten places, every valid order of lives, with and without anchors.
+
+    With the host's marks in order, a life that fits is always found.
+    """
     done = Counter[str]()
     for count in range(6):
         for chosen in combinations(range(10), count):
@@ -390,7 +393,7 @@ def test_wherever_the_host_puts_its_marks_the_rules_hold() -> None:
                     done.update(filter(None, (placed.question, placed.read, placed.write)))
                     done.update(placed.dropped)
     assert done.keys() == {
-        "pinned", "already", "over-budget", "ttl-conflict", "no-cache", "system[0]", "tools[0]", "tools[1]"
+        "pinned", "already", "over-budget", "no-cache", "system[0]", "tools[0]", "tools[1]"
     }  # fmt: skip
 
 
@@ -498,7 +501,7 @@ def _without_gone(node: Any) -> Any:
 
 
 @given(requests(), st.builds(Anchors, read=st.none() | IDS, write=st.none() | IDS | st.just("c|3")))
-@settings(max_examples=500)
+@settings(max_examples=300, deadline=None)
 def test_any_request_keeps_to_the_rules(body: Json, anchors: Anchors) -> None:
     """At most four marks, longer lives in front, content unchanged, a second time nothing; never a failure."""
     check(body, anchors)

@@ -257,12 +257,15 @@ def test_a_settings_file_that_is_none_is_told_in_one_line(session: Path, tmp_pat
         assert "settings.json" in complaint(run)
 
 
-def test_a_judge_that_is_not_there_sends_nothing(session: Path, tmp_path: Path) -> None:
-    """A remote judge ends with 5 and says what to use; a file of answers has to be one."""
+def test_a_judge_that_is_not_there_sends_nothing(
+    session: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A remote judge without its key ends with 5 and names the key; a file of answers has to be one."""
+    monkeypatch.delenv("OPENROUTER_API_KEY", raising=False)
     for words in (["--judge", "openrouter/x"], ["--set", "model=openrouter/x"]):
         run = guard("distill", session, *words)
         assert run.exit_code == 5
-        assert "--judge local" in complaint(run)
+        assert "OPENROUTER_API_KEY is not set" in complaint(run)
     assert guard("distill", session, "--judge", "nobody").exit_code == 2
     missing = guard("distill", session, "--judge", f"recorded:{tmp_path / 'missing.json'}")
     assert missing.exit_code == 3

@@ -15,6 +15,7 @@ from context_guard.drafts import Append, Omit, Replace
 from context_guard.formats.pi import read, to_transcript
 from context_guard.formats.pi_edits import DROPPED, Skipped, edit_lines
 from context_guard.formats.pi_session import PiSession, parse, project
+from context_guard.recall import recall
 from context_guard.records import Record
 from context_guard.sizes import visible_chars
 from context_guard.transcript import (
@@ -186,7 +187,11 @@ def test_roles_of_real_entries() -> None:
     """Each entry of Pi has one role; what no model sees is meta and has no blocks."""
     leaves = [("07-openai-switch", None), ("06-tree", "475b3852"), ("06-tree", "3365d2ac"), ("06-tree-b", None)]
     branches = [pi_transcript(name, leaf) for name, leaf in leaves]
-    roles = {(entry.kind, entry.role) for transcript in branches for entry in transcript.entries}
+    roles = {
+        ("custom_message" if entry.role == "note" else entry.kind, entry.role)
+        for transcript in branches
+        for entry in transcript.entries
+    }
     assert {
         ("branch_summary", "summary"),
         ("custom", "meta"),
@@ -204,6 +209,15 @@ def test_roles_of_real_entries() -> None:
     shells = [entry for entry in branches[0].entries if entry.role == "shell"]
     assert [bool(entry.visible) for entry in shells] == [True, False]
     assert all(not entry.raw and not entry.visible for t in branches for entry in t.entries if entry.role == "meta")
+
+
+def test_a_custom_message_keeps_the_name_that_its_extension_gave_it() -> None:
+    """So that a recalled exchange can say whose message it was."""
+    named = {"type": "custom_message", "id": "n", "customType": "my-lint", "content": "3 warnings", "display": True}
+    unnamed = named | {"id": "o", "customType": 5}
+    transcript = read(session_bytes(user("p"), named, unnamed)).unwrap()
+    assert [entry.kind for entry in transcript.entries] == ["message", "my-lint", "custom_message"]
+    assert "## custom message (my-lint)\n3 warnings" in recall(transcript, "p").unwrap().text
 
 
 def test_an_entry_with_everything() -> None:

@@ -1,15 +1,15 @@
-"""The rules of `invariants.py` over random transcripts, settings and answers, and over inputs that once broke such tools."""
+"""The rules of `invariants.py` over random transcripts, settings and answers, and over inputs that broke others."""
 
 import time
-from itertools import pairwise
 from random import Random
+from typing import Any
 
 import build
 import pytest
 from apply import apply
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from invariants import assert_invariants, check_reading, targets_of
+from invariants import assert_invariants, check_cut, check_reading, targets_of
 
 from context_guard.answers import (
     Answer,
@@ -31,7 +31,7 @@ from context_guard.requests import Choice, Request
 from context_guard.segments import pack_segments
 from context_guard.stages import plan, settle
 from context_guard.text import without_lone_surrogates
-from context_guard.transcript import Transcript
+from context_guard.transcript import Model, ToolCall, Transcript
 
 FAST = settings(deadline=None, derandomize=True, max_examples=200, suppress_health_check=list(HealthCheck))
 WHOLE_PASS = settings(FAST, max_examples=250)
@@ -57,7 +57,7 @@ ODD_LINES = [
     " \t",
     "--",
     "---",
-    "[context-guard] Distilled the output of bash `ls`: kept 1 of 9 lines (3 of 90 chars); the rest was judged not needed.",
+    "[context-guard] Distilled the output of bash `ls`: kept 1 of 9 lines (3 of 90 chars); the rest was judged",
     "[… 3 lines omitted (output lines 1–3) …]",
     "[… 2 lines omitted: matches in src/a.py …]",
     "[Showing lines 1-10 of 99. Use offset=11 to continue.]",
@@ -150,7 +150,7 @@ def configs() -> st.SearchStrategy[Config]:
 OUTPUTS = outputs()
 FLAG = st.booleans()
 PROMPTS = texts(2)
-TOOLS = [
+TOOLS: list[tuple[str, dict[str, Any]]] = [
     ("bash", {"command": "rg -n `pool`\n| head"}),
     ("bash", {"command": "sed -i s/a/b/ src/a.py"}),
     ("read", {"path": "./src/a.py", "offset": 12}),
@@ -170,7 +170,7 @@ def transcripts(draw: st.DrawFn) -> Transcript:
     pieces += _run(draw)
     if draw(st.integers(0, 4)) == 0:
         pieces.pop()
-    models = [build.MODEL, build.Model("openai-codex", "gpt"), build.Model("google", "gemini")]
+    models = [build.MODEL, Model("openai-codex", "gpt"), Model("google", "gemini")]
     return build.session(*pieces, model=draw(st.sampled_from(models)))
 
 
@@ -226,7 +226,7 @@ def answers(request: Request, mood: str, pick: int, bits: int) -> Answered:
 def test_every_pass_keeps_the_invariants(
     transcript: Transcript, config: Config, boundary: Boundary, data: st.DataObject
 ) -> None:
-    """Whatever the transcript, the settings and the answers, a pass keeps to the rules, and so does the one after it."""
+    """Whatever the transcript, the settings and the answers, a pass keeps to the rules, and so does the next one."""
     for _ in range(2):
         planned = plan(transcript, config, boundary)
         found = tuple(data.draw(outcomes(request)) for request in planned.requests)
@@ -238,11 +238,9 @@ def test_every_pass_keeps_the_invariants(
 @FAST
 @given(OUTPUTS, configs())
 def test_joined_chunks_are_the_output(text: str, config: Config) -> None:
-    """Chunks cover every line once, in order, and joined by newlines they are the output; so are segments."""
+    """Chunks cover every line once, in order, and put together they are the output; so are segments."""
     cut = cut_chunks(candidate(text), config)
-    assert text == "\n".join(chunk.text for chunk in cut.chunks)
-    assert all(one.end == other.start and one.stop + 1 == other.offset for one, other in pairwise(cut.chunks))
-    assert (0, len(text.split("\n"))) == (cut.chunks[0].start, cut.chunks[-1].end)
+    check_cut(text, cut)
     segments = pack_segments(cut, config)
     assert tuple(range(len(cut.chunks))) == tuple(index for segment in segments for index in segment.chunks)
     assert all(segment.oversize or segment.chars <= config.max_segment_chars for segment in segments)
@@ -250,9 +248,7 @@ def test_joined_chunks_are_the_output(text: str, config: Config) -> None:
 
 @FAST
 @given(OUTPUTS, configs(), st.sampled_from(TOOLS), st.integers(0, 2**30))
-def test_kept_lines_are_the_outputs_own(
-    text: str, config: Config, tool: tuple[str, dict[str, object]], bits: int
-) -> None:
+def test_kept_lines_are_the_outputs_own(text: str, config: Config, tool: tuple[str, dict[str, Any]], bits: int) -> None:
     """Whichever chunks stay, the replacement holds their lines byte for byte and a gap for each of the others."""
     item = candidate(text, *tool)
     cut = cut_chunks(item, config)
@@ -333,9 +329,9 @@ def drop(request: Request) -> Answers:
     return Answers(request.id, (*([focus] if focus else []), *answers))
 
 
-def candidate(text: str, tool: str = "bash", args: dict[str, object] | None = None) -> Candidate:
+def candidate(text: str, tool: str = "bash", args: dict[str, Any] | None = None) -> Candidate:
     call = build.call(tool, args).raw[0]
-    assert isinstance(call, build.ToolCall)
+    assert isinstance(call, ToolCall)
     return Candidate(
         entry_id="e", tool=tool, args=call.args, label=tool_label(tool, call.args), text=text, is_error=False, turn=0
     )

@@ -85,12 +85,50 @@ def test_a_pattern_is_unicode() -> None:
 
 
 def test_no_match_says_what_was_searched() -> None:
-    """Absence is told with the number of lines, and with what was not looked at."""
-    assert got(output("a\nb"), pattern="zebra").text.startswith(
-        "No line of the original output (2 lines) matches /zebra/."
+    """Absence is told with the number of lines: all of each was searched."""
+    assert got(output("a\nb"), pattern="zebra").text == (
+        "No line of the original output (2 lines) matches /zebra/. (?i) in front of the pattern ignores case."
     )
-    assert "Only the first 4,000 characters" not in got(output("a\nb"), pattern="zebra").text
-    assert "Only the first 4,000 characters" in got(output("x" * 4_000 + "zebra"), pattern="zebra").text
+    assert "zebra" in got(output("x" * 4_000 + "zebra"), pattern="zebra").text
+
+
+def test_a_match_deep_in_a_huge_line_is_shown_with_its_column() -> None:
+    """A line of 650,000 characters: 200 around the match, and the column from which reading goes on."""
+    text = "x" * 325_000 + "NEEDLE" + "é" * 325_000
+    found = got(output(f"first\n{text}"), pattern="NEEDLE").text
+    excerpt, _, advice = found.partition("\n\n")
+    assert excerpt == f"2: [column 325001] …{'x' * 200}NEEDLE{'é' * 200}…"
+    assert advice == (
+        "[Line 2 has 650,006 characters; 200 around each match are shown. "
+        "To read on there use offset=2 and column=325001 without a pattern.]"
+    )
+    assert got(output(f"first\n{text}"), offset=2, column=325_001).text.startswith("NEEDLEéé")
+    assert got(output(f"first\n{text}"), pattern="NEEDLE", column=325_001).text.startswith("2: NEEDLEéé")
+
+
+def test_every_match_of_a_huge_line_is_found() -> None:
+    """Those that an excerpt before them shows are not repeated; pages count what is shown."""
+    text = ("a" * 10 + "HIT" + "b" * 987) * 9
+    found = got(output(text), pattern="HIT").text
+    assert [int(part.partition("]")[0]) for part in found.split("[column ")[1:]] == [11 + 1_000 * n for n in range(9)]
+    assert got(output("HIT HIT " + "b" * 5_000), pattern="HIT").text.count("[column ") == 1
+    second = got(output(text), pattern="HIT", offset=2, limit=1).text
+    assert second.startswith("1: [column 1011] …")
+    assert "[Showing hits 2–2 of 9. Use offset=3 to continue.]" in second
+
+
+@given(st.text(st.sampled_from("xé😀"), min_size=1, max_size=9), st.integers(0, 4_000))
+def test_a_column_is_that_of_the_match(word: str, at: int) -> None:
+    """Characters of any width count as one."""
+    text = word * 4_000
+    found = got(output(f"{text[:at]}!{text[at:]}"), pattern="!").text
+    assert found.startswith(f"1: [column {at + 1}] ")
+
+
+@pytest.mark.parametrize("pattern", ["x", "x*", "", "^", "$", r"\b", "(x|y)+?"])
+def test_a_pattern_that_matches_everywhere_takes_no_time(pattern: str) -> None:
+    """Every character of a huge line, or none of them but the empty places between."""
+    assert got(output("xy" * 200_000), pattern=pattern).text
 
 
 @pytest.mark.parametrize("pattern", ["(", "a(?=b)", r"\1", "a{5000}"])
@@ -158,8 +196,9 @@ def test_the_rest_of_a_long_line_can_be_read() -> None:
 
 
 def test_a_match_in_a_long_line_keeps_its_number_on_each_part() -> None:
+    """With a column the line is read from there on, part by part."""
     text = "needle " + "x" * 120_000
-    first = got(output(text), pattern="needle")
+    first = got(output(text), pattern="needle", column=1)
     assert first.text.startswith("1: needle xxx")
     assert got(output(text), pattern="needle", column=first.next_column).text.startswith("1: xxx")
 

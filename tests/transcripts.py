@@ -27,6 +27,7 @@ from context_guard.transcript import (
     ToolResult,
     Transcript,
     calls_of,
+    images_of,
     shown,
 )
 
@@ -220,9 +221,11 @@ class Talk:
         if not entries:
             return
         entry = self.tape.pick(entries)
-        match self.tape.below(4):
+        match self.tape.below(5):
             case 0 if entry.role != "assistant":
                 self.edit(entry, (Text("[another extension] shortened"),))
+            case 4 if entry.role in ("user", "tool"):
+                self.edit(entry, (Text("[another extension] shortened"), *images_of(entry.visible)))
             case 1 if not calls_of(entry.visible):
                 self.edit(entry, None)
             case 2 if entry.raw != entry.visible and entry.role != "assistant":
@@ -245,9 +248,9 @@ class Talk:
     def edit(self, entry: Entry, content: tuple[AnyBlock, ...] | None) -> None:
         """An edit of the host's or another extension's, in force from now on."""
         result = entry.raw_result
-        texts = tuple(block for block in content or () if isinstance(block, Text))
-        if content is not None and result is not None and texts:
-            content = (msgspec.structs.replace(result, content=texts),)
+        plain = tuple(block for block in content or () if isinstance(block, Text | Image))
+        if result is not None and plain:
+            content = (msgspec.structs.replace(result, content=plain),)
         self._add("meta", kind="context_edit")
         at = len(self.transcript.entries) - 1
         edit = Edit(id=self.transcript.entries[at].id, target=entry.id, at=at, content=content)
@@ -323,7 +326,7 @@ class Talk:
             content += self._images()
         if self.tape.chance(4):
             content.append(Text("second block"))
-        if self.tape.chance(2):
+        if self.tape.chance(4):
             content.append(Opaque(kind="document", size=300))
         name = "" if self.tape.chance(10) else call.name
         return ToolResult(

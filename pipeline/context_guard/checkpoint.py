@@ -57,7 +57,8 @@ def decide_checkpoint(items: Items, span: Span, layout: Layout, model: Model | N
     for number, choice in enumerate(_tiers(items, layout)):
         tier = _weigh(choice, batch, span.turns, layout, config)
         tried.append(tier)
-        if tier.pays_off or (tier.chars >= batch and not config.mid_run_break_even):
+        is_due = tier.pays_off or (tier.chars >= batch and not config.mid_run_break_even)
+        if is_due and choice != Items():
             return Due(tier=number, items=choice, tried=tuple(tried), batch_chars=batch)
     return NotDue(reason=_why_not(tried, batch, span.turns), tried=tuple(tried), batch_chars=batch)
 
@@ -102,6 +103,8 @@ def _why_not(tried: list[Tier], batch: int, turns: int) -> str:
     best = max(tried, key=lambda tier: tier.chars)
     if best.chars < batch:
         return f"not due: {format_chars(best.chars)} of {format_chars(batch)} characters"
+    if best.items == Items():
+        return "not due: nothing to judge"
     missed = min((tier for tier in tried if tier.rewrite is not None), key=lambda tier: tier.rewrite or 0)
     return (
         f"would cost you: {format_chars(missed.chars)} characters to judge, {plural(turns, 'turn')} to come, "

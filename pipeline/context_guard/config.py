@@ -18,8 +18,8 @@ class Config(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_f
     model: Annotated[
         str,
         Meta(
-            pattern=r"^(local|[^/\s]+/\S.*)$",
-            description="Who judges: `local` (embedded, no key, no network) or `provider/id`; "
+            pattern=r"^((local|jev|local\+jev)(,(local|keep))?|[^/\s]+/\S.*)$",
+            description="Who judges: `local` (embedded, no key, no network), `jev`, `local+jev` or `provider/id`; "
             "the first `/` separates them.",
         ),
     ] = "local"
@@ -176,6 +176,13 @@ class Config(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_f
         bool,
         Meta(description="A distilled output keeps the tool's own closing notices: truncation, exit code, time-out."),
     ] = True
+    cut_by_kind: Annotated[
+        bool,
+        Meta(
+            description="Cut outputs at the borders of their material (failures, hunks, definitions, keys, inside huge "
+            "lines) rather than in windows."
+        ),
+    ] = False
     original_cuts: Annotated[
         bool,
         Meta(description="Cut outputs where the original does: search results by drive paths are plain text to it."),

@@ -51,14 +51,9 @@ def pick_exchanges(
     """The finished exchanges before the run that may go: seen as stored, recoverable, large enough, not just judged."""
     if not config.prune_exchanges or not spans:
         return ()
-    starts = [
-        place
-        for place in range(spans[-1].start)
-        if context[place].role == "user" and context[place].visible is not None and not is_steering(context, place)
-    ]
-    bounds = list(zip(starts, [*starts[1:], spans[-1].start], strict=False))
+    bounds = exchange_bounds(context, spans[-1].start)
     old = bounds[: max(0, len(bounds) - config.keep_recent_exchanges)]
-    found = (_read(context[start:end]) for start, end in old if end <= spans[0].start)
+    found = (read_exchange(context[start:end]) for start, end in old if end <= spans[0].start)
     return tuple(
         exchange
         for exchange in found
@@ -69,12 +64,31 @@ def pick_exchanges(
     )
 
 
-def _read(entries: tuple[Entry, ...]) -> OldExchange | None:
-    """The exchange, or None when it is a stub already, unfinished, or was changed by somebody else."""
-    prompt = entries[0]
-    replies = [entry for entry in entries if entry.role == "assistant" and entry.visible is not None]
-    if is_stub(prompt) or not replies or calls_of(replies[-1].visible) or any(map(_is_foreign, entries)):
+def exchange_bounds(context: tuple[Entry, ...], end: int) -> list[tuple[int, int]]:
+    """Start and end of every exchange before the place `end`, which begins a run."""
+    starts = [
+        place
+        for place in range(end)
+        if context[place].role == "user" and context[place].visible is not None and not is_steering(context, place)
+    ]
+    return list(zip(starts, [*starts[1:], end], strict=False))
+
+
+def why_unfit(entries: tuple[Entry, ...]) -> str:
+    """Why an exchange may never be judged, in words; empty when it may."""
+    replies = _replies(entries)
+    if is_stub(entries[0]):
+        return "it is omitted already"
+    if not replies or calls_of(replies[-1].visible):
+        return "it did not end in an answer"
+    return "somebody else's edit is in force in it" if any(map(_is_foreign, entries)) else ""
+
+
+def read_exchange(entries: tuple[Entry, ...]) -> OldExchange | None:
+    """The exchange, or None when it is unfit."""
+    if why_unfit(entries):
         return None
+    prompt, replies = entries[0], _replies(entries)
     editable = [entry for entry in entries if entry.role in EDITABLE and entry.visible is not None]
     texts = [text for entry in replies if (text := trim(text_of(entry.visible)))]
     chars = sum(map(visible_chars, editable))
@@ -90,6 +104,10 @@ def _read(entries: tuple[Entry, ...]) -> OldExchange | None:
         answer=texts[-1] if texts else "",
         calls=tuple(tool_label(call.name, call.args) for entry in replies for call in calls_of(entry.visible)),
     )
+
+
+def _replies(entries: tuple[Entry, ...]) -> list[Entry]:
+    return [entry for entry in entries if entry.role == "assistant" and entry.visible is not None]
 
 
 def _is_foreign(entry: Entry) -> bool:

@@ -1,6 +1,7 @@
 """Why a pass came to nothing, in a sentence for people."""
 
 from context_guard.candidates import is_large
+from context_guard.checkpoint import NotDue
 from context_guard.config import Config
 from context_guard.items import Items
 from context_guard.span import Span
@@ -19,9 +20,11 @@ def why_nothing(plan: Plan, settlement: Settlement) -> str:
         return "Taking out old images would not earn back yet what the cache would have to write again."
     if not config.enabled:
         return "The guard is off (enabled is false)."
+    if plan.phase == "mid-run" and not config.mid_run:
+        return "Checkpoints are off (midRun is false)."
     if not plan.spans:
         return "There is no prompt in this branch of the session."
-    if plan.checkpoint is not None:
+    if isinstance(plan.checkpoint, NotDue):
         return f"No checkpoint: {plan.checkpoint.reason}."
     if not plan.spans[-1].is_finished:
         return "The last run did not end in an answer, so nothing is touched."

@@ -2,6 +2,7 @@
 
 from typing import Literal
 
+import msgspec
 from msgspec import Struct
 
 from context_guard.answers import Answered, Answers, ChoiceAnswer, Unanswered
@@ -41,7 +42,7 @@ def decide_keep_set(segment: Segment, outcome: Answered | None, config: Config) 
             head = _head(None, None) if replied else "no answer"
             return _keep_all(segment, "error" if reason == "aborted" else reason, head)
         case Answers():
-            return _decide(segment, outcome, config)
+            return _signed(_decide(segment, outcome, config), outcome)
 
 
 def _decide(segment: Segment, answers: Answers, config: Config) -> KeepSet:
@@ -68,6 +69,17 @@ def _decide(segment: Segment, answers: Answers, config: Config) -> KeepSet:
         return _keep_all(segment, "whole-chosen", head)
     best = max(segment.chunks, key=lambda index: focus.probability_of(chunk_id(index)) or 0.0)
     return _keep(segment, (best,), "chunks", head)
+
+
+def _signed(keep_set: KeepSet, answers: Answers) -> KeepSet:
+    """The trace names the judges where several answered: the parts that another decided than the output as a whole."""
+    first = dict(answers.by).get(KEEP_WHOLE, "")
+    others: dict[str, list[str]] = {}
+    for name, judge in answers.by:
+        if judge != first:
+            others.setdefault(judge, []).append(name)
+    said = "".join(f"; {' '.join(names)} by {judge}" for judge, names in others.items())
+    return msgspec.structs.replace(keep_set, trace=keep_set.trace + said) if said else keep_set
 
 
 def _passes(probability: float | None, config: Config) -> bool:

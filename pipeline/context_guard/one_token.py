@@ -98,7 +98,8 @@ def read_label(request: Request, question: Question, body: bytes, usd_per_millio
 
 
 def move_answers(answers: Answers, kind: RequestKind, own: LabelThresholds = UNCALIBRATED) -> Answers:
-    """The probabilities moved so that this judge's own thresholds come to lie on the default ones; as they were in `raw`."""
+    """The probabilities moved so that this judge's own thresholds come to lie on the default ones; `raw` holds them as
+    they were."""
     onto = {
         "segment": _DEFAULTS.chunk_keep_threshold,
         "small": _DEFAULTS.small_keep_threshold,

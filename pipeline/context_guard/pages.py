@@ -15,6 +15,8 @@ class Line(Struct, frozen=True):
     text: str
     """Without lone surrogates."""
     prefix: str = ""
+    excerpt: str = ""
+    """Shown in place of a text that is very long, unless a column of it is asked for."""
 
 
 class Window(Struct, frozen=True):
@@ -49,7 +51,7 @@ def cut_page(lines: list[Line], noun: str, window: Window) -> Page | str:
     shown: list[str] = []
     size = 0
     for line in lines[start - 1 : start - 1 + min(window.limit or PAGE_LINES, PAGE_LINES)]:
-        printed = line.prefix + (line.text if shown else line.text[skip:])
+        printed = line.prefix + _shown(line, None if shown else window.column)
         size += len(printed.encode()) + 1
         if size > PAGE_BYTES:
             break
@@ -62,6 +64,10 @@ def cut_page(lines: list[Line], noun: str, window: Window) -> Page | str:
         return Page(text)
     note = f"[Showing {noun}s {start}–{stop} of {total}. Use offset={stop + 1} to continue.]"
     return Page(f"{text}\n\n{note}", next_offset=stop + 1)
+
+
+def _shown(line: Line, column: int | None) -> str:
+    return line.text[column - 1 :] if column is not None else line.excerpt or line.text
 
 
 def _part(line: Line, total: str, start: int, skip: int) -> Page:

@@ -16,8 +16,10 @@ from context_guard.transcript import Entry, Image, Transcript, calls_of, images_
 
 MAX_IMAGES = 6
 MAX_PATTERN = 500
-SEARCHED_CHARS = 4_000
-"""Of each line, from its start."""
+LONG_LINE = 4_000
+"""Characters from which on only the surroundings of a match are shown."""
+AROUND = 200
+"""Characters shown on each side of such a match."""
 
 
 class RecallError(Struct, frozen=True):
@@ -47,8 +49,9 @@ def recall(
 ) -> Result[Recalled, RecallError]:
     """A tool result's raw text, or the transcript of the exchange that the prompt `entry_id` began.
 
-    `pattern` (RE2) keeps matching lines, numbered. `offset` and `limit` count lines from 1, of those that match where
-    there is a pattern; `column` counts characters from 1 within the line at `offset`. Numbers below 1 count as absent.
+    `pattern` (RE2) keeps matching lines, numbered; of very long ones the surroundings of each match, with its column.
+    `offset` and `limit` count lines from 1, of those that match where there is a pattern; `column` counts characters
+    from 1 within the line at `offset`. Numbers below 1 count as absent.
     """
     source = _source(transcript, entry_id)
     if source is None:
@@ -169,21 +172,64 @@ def _matches(lines: list[tuple[int, str]], pattern: str, window: Window) -> Page
             f"Invalid pattern: {one_line(reason)}. It is a RE2 regular expression, without look-around and "
             "back-references; put a \\ before characters that are meant as they are."
         )
-    found = [
-        Line(number, text, prefix=f"{number}: ") for number, text in lines if compiled.search(text[:SEARCHED_CHARS])
-    ]
-    return cut_page(found, "matching line", window) if found else Page(_no_match(lines, pattern))
+    found = [hit for number, text in lines for hit in _hits(number, text, compiled)]
+    if not found:
+        return Page(_no_match(lines, pattern))
+    page = cut_page(found, "hit" if any(hit.excerpt for hit in found) else "matching line", window)
+    return page if isinstance(page, str) else _with_note(page, found, window)
+
+
+def _hits(number: int, text: str, compiled: Any) -> Iterator[Line]:
+    """The line when it matches; of a very long one each match that the excerpts before it do not show."""
+    if len(text) < LONG_LINE:
+        if compiled.search(text):
+            yield Line(number, text, prefix=f"{number}: ")
+        return
+    for start, end in _spread(text, compiled):
+        first, last = max(0, start - AROUND), min(len(text), end + AROUND)
+        excerpt = f"{'…' if first else ''}{text[first:last]}{'…' if last < len(text) else ''}"
+        yield Line(number, text, prefix=f"{number}: ", excerpt=f"[column {start + 1}] {excerpt}")
+
+
+def _spread(text: str, compiled: Any) -> Iterator[tuple[int, int]]:
+    """Start and end of the matches, those left out that begin in the surroundings of the one before.
+
+    In UTF-8, since the library encodes a `str` anew for each search.
+    """
+    data = text.encode()
+    at = seen = 0
+    while at <= len(data) and (match := compiled.search(data, at)) is not None:
+        start = seen + len(data[at : match.start()].decode("utf-8", "ignore"))
+        end = min(start + len(match.group().decode("utf-8", "ignore")), start + LONG_LINE)
+        yield start, end
+        after = text[start : end + AROUND]
+        seen = start + len(after)
+        at = match.start() + len(after.encode())
+        if not after:
+            return
+
+
+def _with_note(page: Page, found: list[Line], window: Window) -> Page:
+    """With a word on how to read on around the first match of a very long line, where the page shows one."""
+    start = (window.offset or 1) - 1 + (window.column is not None)
+    stop = (page.next_offset or len(found) + 1) - 1
+    first = next((hit for hit in found[start:stop] if hit.excerpt), None)
+    if first is None:
+        return page
+    column = first.excerpt.partition("]")[0].removeprefix("[column ")
+    note = (
+        f"[Line {first.number} has {len(first.text):,} characters; {AROUND} around each match are shown. "
+        f"To read on there use offset={first.number} and column={column} without a pattern.]"
+    )
+    return msgspec.structs.replace(page, text=f"{page.text}\n\n{note}")
 
 
 def _no_match(lines: list[tuple[int, str]], pattern: str) -> str:
-    hints = ["(?i) in front of the pattern ignores case."]
-    if any(len(line) > SEARCHED_CHARS for _, line in lines):
-        hints.append(
-            f"Only the first {SEARCHED_CHARS:,} characters of a line are searched, and some are longer: "
-            "read those by offset and column."
-        )
     shown = without_lone_surrogates(pattern)
-    return f"No line of the original output ({plural(len(lines), 'line')}) matches /{shown}/. {' '.join(hints)}"
+    return (
+        f"No line of the original output ({plural(len(lines), 'line')}) matches /{shown}/. "
+        "(?i) in front of the pattern ignores case."
+    )
 
 
 def _whole(value: float | None) -> int | None:

@@ -151,7 +151,7 @@ def _named(text: str) -> Iterator[Found]:
         group = "double" if match["double"] else "single" if match["single"] else "bare"
         start, end = match.span(group)
         value = match[group]
-        if PLACEHOLDER.match(value) or len(value) < 4:
+        if PLACEHOLDER.match(value) or len(value) < 4 or _is_search_hit(text, match):
             continue
         if group != "bare":
             masked = match["sign"] not in ("==", "===") and " " not in value
@@ -159,6 +159,11 @@ def _named(text: str) -> Iterator[Found]:
             masked = _looks_random(value) or (match["sign"] == "=" and _is_capital(text, match.start()))
         if masked:
             yield start, end, MASK.format("secret")
+
+
+def _is_search_hit(text: str, match: re.Match[str]) -> bool:
+    """`src/token_store.py:12:` names a file and a line."""
+    return match["sign"] == ":" and "." in text[match.start() : match.start("close")]
 
 
 def _looks_random(value: str) -> bool:

@@ -46,7 +46,7 @@ def count_savings(transcript: Transcript) -> Savings:
     without_images = [entry for entry in results if images_of(entry.raw) and not images_of(entry.visible)]
     stored = transcript.records
     saving = [item.at for item in stored if item.record.saved_chars > 0]
-    compactions = [at for at, entry in enumerate(transcript.entries) if entry.kind == "compaction"]
+    compactions = [at for at, entry in enumerate(transcript.entries) if _is_compaction(entry)]
     return Savings(
         chars=sum(max(0, blocks_chars(entry.raw) - visible_chars(entry)) for entry in results)
         + _exchange_chars(transcript, frozenset(entry.id for entry in prompts)),
@@ -99,6 +99,11 @@ def _exchange_chars(transcript: Transcript, stubs: frozenset[str]) -> int:
         elif inside and (entry.visible is None or entry.id not in seen):
             saved += blocks_chars(entry.raw)
     return total + max(0, saved)
+
+
+def _is_compaction(entry: Entry) -> bool:
+    """The kind of a note is whatever its extension calls it."""
+    return entry.role == "summary" and entry.kind == "compaction"
 
 
 def _begins_exchange(entries: tuple[Entry, ...], at: int) -> bool:

@@ -214,7 +214,6 @@ def _by_address(reference: str, wire: Wire, environment: Mapping[str, str]) -> R
 def _checked(server: Server, environment: Mapping[str, str]) -> Result[Server, str]:
     is_plain = urlsplit(server.url).scheme != "https"
     if is_plain and not server.is_loopback and environment.get(ALLOW_HTTP) != "1":
-        return Failure(
-            f"{server.url} is not https: what the judge reads would cross the network in the clear ({ALLOW_HTTP}=1 allows it)"
-        )
+        risk = "what the judge reads would cross the network in the clear"
+        return Failure(f"{server.url} is not https: {risk} ({ALLOW_HTTP}=1 allows it)")
     return Success(server)

@@ -23,6 +23,8 @@ _IN_PLACE = re.compile(
     r"|tee|mv|cp|rm|truncate|patch|dd|install|black|ruff\s+format|prettier\s+(?:\S+\s+)*--write|gofmt\s+-w)\b([^;&|]*)"
 )
 """Shell commands that change the files among their words."""
+_COPIERS = frozenset({"cp", "install"})
+"""Those of them that change only the last one."""
 
 
 def superseded_by(tool: str, args: str, turn: int, calls: Iterable[Call], cwd: str | None = None) -> str:
@@ -106,8 +108,9 @@ def _shell_changes(command: str) -> list[str]:
     if not command:
         return []
     found = [name for name in _REDIRECTED.findall(command) if name != "/dev/null"]
-    for _, words in _IN_PLACE.findall(command):
-        found += [word for word in _WORD.findall(words) if not word.startswith("-")]
+    for verb, words in _IN_PLACE.findall(command):
+        names = [word for word in _WORD.findall(words) if not word.startswith("-")]
+        found += names[-1:] if verb in _COPIERS else names
     return found + (_patched(command) if "*** " in command or "+++ " in command else [])
 
 

@@ -64,6 +64,9 @@ def _trace(plan: Plan, settlement: Settlement) -> Iterator[str]:
     for request in plan.requests:
         if request.kind != "segment":
             yield f"request {request.id} about {', '.join(request.entry_ids)}"
+            yield from (
+                f"    {part.id} superseded: {part.superseded}" for part in request.state.parts if part.superseded
+            )
             yield from _answers(outcomes.get(request.id))
     for decision in decisions:
         if decision.kind != "large":

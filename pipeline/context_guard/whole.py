@@ -48,10 +48,13 @@ class Verdict(Struct, frozen=True):
     probability: float | None = None
     failure: str = ""
     """Why there is no probability."""
+    by: str = ""
+    """Who said it, where several judges answered."""
 
     @property
     def trace(self) -> str:
-        return f"p? {self.failure}" if self.failure else f"p{format_probability(self.probability)}"
+        said = f"p? {self.failure}" if self.failure else f"p{format_probability(self.probability)}"
+        return f"{said} by {self.by}" if self.by else said
 
 
 def small_requests(span: Span, items: Sequence[SmallOutput], config: Config, phase: Phase) -> Iterator[Request]:
@@ -151,7 +154,8 @@ def _verdict(outcome: Answered | None, question: str) -> Verdict:
             return Verdict(failure="timeout" if reason == "timeout" else "error")
         case Answers():
             p = outcome.yes_no(question)
-            return Verdict(probability=p, failure="" if p is not None else "no-answer")
+            by = dict(outcome.by).get(question, "")
+            return Verdict(probability=p, failure="" if p is not None else "no-answer", by=by)
 
 
 def _batches(items: Sequence[T], weight: Callable[[T], int], config: Config) -> Iterator[tuple[T, ...]]:

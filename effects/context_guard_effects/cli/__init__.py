@@ -11,7 +11,7 @@ import click
 
 from context_guard_effects.cli.exits import EXIT_CODES, INTERRUPTED, OK, OUR_DEFECT, UNWRITABLE, USAGE, Stop
 
-COMMANDS = ("distill", "stage", "trace", "recall", "config")
+COMMANDS = ("distill", "explain", "status", "stage", "trace", "recall", "config", "judge")
 
 
 class ContextGuard(click.Group):

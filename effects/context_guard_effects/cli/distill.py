@@ -7,7 +7,7 @@ import click
 
 from context_guard_effects.cli import options
 from context_guard_effects.cli.exits import EXIT_CODES, UNWRITABLE, Stop
-from context_guard_effects.cli.output import warn, write, write_json
+from context_guard_effects.cli.output import warn, write, write_file, write_json
 
 if TYPE_CHECKING:
     from context_guard_effects.cli.sources import Source
@@ -18,34 +18,47 @@ if TYPE_CHECKING:
 @options.session
 @click.option("--write", "append", is_flag=True, help="Append the edits and the record to SESSION, closed in Pi.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON value for programs.")
+@click.option(
+    "--record", "recording", type=options.PATH, metavar="FILE", help="Write the answers for --judge recorded:FILE."
+)
 @options.judging
 def command(
     session: Path,
     append: bool,
     as_json: bool,
+    recording: Path | None,
     leaf: str | None,
     **how: Any,
 ) -> None:
     """Judge the tool outputs of a session and show what stays.
 
-    Each finished run is judged by its own answer. Without --write nothing is changed.
+    Each finished run is judged by its own answer. Without --write SESSION is not changed.
     """
     from context_guard_effects.cli.judging import check_answered, judge_transcript
     from context_guard_effects.cli.sources import open_session
-    from context_guard_effects.cli.table import as_table, summary, to_json
+    from context_guard_effects.cli.table import as_table, below, summary, to_json
 
     source = open_session(session, leaf)
     distilled = judge_transcript(source.transcript, **how)
+    if recording is not None:
+        _record(distilled, recording)
     edits = _append(source, distilled) if append else 0
     if as_json:
         write_json(_described(session, source) | to_json(distilled, written=edits))
     else:
-        write(as_table(distilled) + summary(distilled, written=edits if append else None) + "\n")
+        write(as_table(distilled) + below(distilled) + summary(distilled, written=edits if append else None) + "\n")
     check_answered(distilled)
 
 
 def _described(path: Path, source: "Source") -> dict[str, Any]:
     return {"session": str(path), "leaf": source.transcript.head}
+
+
+def _record(distilled: "Distilled", path: Path) -> None:
+    """Written whole or not at all, and before anything is appended to the session."""
+    from context_guard_effects.judges.recorded import record_answers
+
+    write_file(path, record_answers(distilled.settlement.outcomes))
 
 
 def _append(source: "Source", distilled: "Distilled") -> int:

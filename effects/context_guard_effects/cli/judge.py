@@ -53,8 +53,8 @@ def check(judge: str | None, config_file: Path | None, settings: tuple[str, ...]
 
 def sample_request() -> "Request":
     """What the check asks: two lines of a search, of which the answer rests on one."""
-    from context_guard.requests import FOCUS, KEEP_WHOLE, NONE, WHOLE, Choice, Part, Request, State, yes_no
     from context_guard.history import History
+    from context_guard.requests import FOCUS, KEEP_WHOLE, NONE, WHOLE, Choice, Part, Request, State, yes_no
     from context_guard.wording import FOCUS_CHUNK, FOCUS_NONE, FOCUS_WHOLE, RUN_END
 
     ids = ("chunk_1", "chunk_2")

@@ -1,5 +1,6 @@
 """One pass over a session with the judge that was asked for."""
 
+import os
 import sys
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
@@ -13,15 +14,17 @@ from returns.result import Failure, Success
 from context_guard.answers import Unanswered
 from context_guard.boundary import Boundary
 from context_guard.config import Config
+from context_guard.records import Phase
 from context_guard.transcript import Transcript
 from context_guard_effects.cli.exits import UNJUDGED, UNREADABLE, Stop
+from context_guard_effects.cli.moment import boundary_at
 from context_guard_effects.cli.settings import read_settings
 from context_guard_effects.cli.sources import read_file
 from context_guard_effects.guard import Distilled, distill
 from context_guard_effects.judges.ask_all import Progress
-from context_guard_effects.judges.local import LocalJudge
 from context_guard_effects.judges.port import Judge
 from context_guard_effects.judges.recorded import RecordedJudge, read_recording
+from context_guard_effects.judges.resolve import resolve_judge
 
 RECORDED = "recorded:"
 
@@ -33,9 +36,13 @@ def judge_transcript(
     config_file: Path | None,
     settings: tuple[str, ...],
     last_run: bool,
+    phase: Phase,
+    now: int | None,
 ) -> Distilled:
     config = read_settings(config_file, settings)
-    return run_pass(transcript, config, choose_judge(judge or config.model), Boundary(every_run=not last_run))
+    return run_pass(
+        transcript, config, choose_judge(judge or config.model), boundary_at(transcript, phase, now, last_run)
+    )
 
 
 def run_pass(transcript: Transcript, config: Config, judge: Judge, boundary: Boundary) -> Distilled:
@@ -44,8 +51,6 @@ def run_pass(transcript: Transcript, config: Config, judge: Judge, boundary: Bou
 
 
 def choose_judge(name: str) -> Judge:
-    if name == "local":
-        return LocalJudge()
     if name.startswith(RECORDED):
         path = Path(name.removeprefix(RECORDED))
         match read_recording(read_file(path)):
@@ -53,12 +58,10 @@ def choose_judge(name: str) -> Judge:
                 return recorded
             case Failure(error):
                 raise Stop(f"{path}: {error.message}", UNREADABLE)
-    if "/" not in name:
-        raise click.UsageError(f"{name!r} is not a judge: use local or {RECORDED}FILE.")
-    raise Stop(
-        f"the judge {name} is not built yet: use --judge local or --judge {RECORDED}FILE (nothing was sent anywhere)",
-        UNJUDGED,
-    )
+    found = resolve_judge(name, os.environ)
+    if isinstance(found, Failure):
+        raise click.UsageError(f"{name!r} is not a judge: {found.failure()}.")
+    return found.unwrap()
 
 
 def check_answered(distilled: Distilled) -> None:

@@ -6,6 +6,8 @@ from typing import Any, TypeVar
 
 import click
 
+from context_guard_effects.cli.moment import read_moment
+
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 PATH = click.Path(path_type=Path)
@@ -19,7 +21,8 @@ settings = click.option(
 judge = click.option(
     "--judge",
     metavar="JUDGE",
-    help="`local` (embedded, no network) or `recorded:FILE` (answers from a file). [default: the setting `model`]",
+    help="`local` (embedded, no network), `jev`, PROVIDER/MODEL, a server's http(s)://HOST/v1#MODEL, `local+jev` (jev only "
+    "for what local is unsure of) or `recorded:FILE` (answers from a file). [default: the setting `model`]",
 )
 
 
@@ -28,8 +31,24 @@ last_run = click.option(
 )
 
 
+phase = click.option(
+    "--phase",
+    type=click.Choice(("run-end", "mid-run")),
+    default="run-end",
+    show_default=True,
+    help="`mid-run` judges as a checkpoint would, whose run goes on after the leaf.",
+)
+now = click.option(
+    "--now",
+    callback=read_moment,
+    metavar="TIME",
+    help="When the pass takes place: ISO 8601 (UTC unless it says more) or milliseconds since 1970. It decides whether "
+    "the prompt cache has expired. [default: at rest, long after; with mid-run the time of the leaf]",
+)
+
+
 def judging(command: Command) -> Command:
     """The options of every command that makes a pass over a session, as `judge_transcript` takes them, and the leaf."""
-    for option in (settings, config_file, judge, last_run, leaf):
+    for option in (settings, config_file, judge, now, phase, last_run, leaf):
         command = option(command)
     return command

@@ -1,6 +1,9 @@
 """What goes to stdout and stderr."""
 
+import contextlib
+import os
 import sys
+from pathlib import Path
 from typing import Any
 
 from context_guard_effects.cli.exits import UNWRITABLE, Stop
@@ -25,6 +28,21 @@ def write_bytes(data: bytes) -> None:
     sys.stdout.flush()
     sys.stdout.buffer.write(data)
     sys.stdout.buffer.flush()
+
+
+def write_file(path: Path, text: str) -> None:
+    """A new file or a new content, complete or not at all."""
+    partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
+    try:
+        if path.exists() and not path.is_file():
+            raise Stop(f"cannot write to {path}: it is not a file", UNWRITABLE)
+        partial.write_bytes(text.encode())
+        partial.replace(path)
+    except (OSError, ValueError) as error:
+        with contextlib.suppress(OSError, ValueError):
+            partial.unlink(missing_ok=True)
+        said = getattr(error, "strerror", None) or str(error)
+        raise Stop(f"cannot write to {path}: {said.lower()}", UNWRITABLE) from error
 
 
 def warn(message: str) -> None:

@@ -33,23 +33,41 @@ def command(
     """Print the value of one stage as a JSON list.
 
     NAME is span, candidates, chunks, segments, requests, answers, keep-sets or drafts. Only the last three ask the
-    judge.
+    judge. With --judge, requests are the bodies that this judge would be sent, one a line, byte for byte.
     """
     from context_guard_effects.cli.sources import open_session
 
     transcript = open_session(session, leaf).transcript
     if name in PLANNED:
-        from context_guard.boundary import Boundary
         from context_guard.stages import plan
+        from context_guard_effects.cli.moment import boundary_at
         from context_guard_effects.cli.settings import read_settings
 
         config = read_settings(how["config_file"], how["settings"])
-        values = planned(plan(transcript, config, Boundary(every_run=not how["last_run"])), name)
+        boundary = boundary_at(transcript, how["phase"], how["now"], how["last_run"])
+        made = plan(transcript, config, boundary)
+        if name == "requests" and how["judge"] is not None and write_bodies(made, how["judge"], entry):
+            return
+        values = planned(made, name)
     else:
         from context_guard_effects.cli.judging import judge_transcript
 
         values = settled(judge_transcript(transcript, **how), name)
     write_json([value for _, value in (_about(values, entry, name, transcript) if entry else values)])
+
+
+def write_bodies(plan: "Plan", name: str, entry: str | None) -> bool:
+    """What would leave the machine; False when the judge is on it, and nothing would."""
+    from context_guard_effects.cli.judging import choose_judge
+    from context_guard_effects.cli.output import write_bytes
+    from context_guard_effects.judges.preview import bodies_of, is_remote
+
+    judge = choose_judge(name)
+    if not is_remote(judge):
+        return False
+    asked = [request for request in plan.requests if entry is None or entry in request.entry_ids]
+    write_bytes(b"".join(body + b"\n" for request in asked for body in bodies_of(judge, request)))
+    return True
 
 
 Value = tuple[frozenset[str], Any]

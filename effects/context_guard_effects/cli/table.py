@@ -11,6 +11,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from context_guard.bill import bill_lines
+from context_guard.checkpoint import Checkpoint, Due
 from context_guard.decisions import Decision
 from context_guard.drafts import Omit, Replace
 from context_guard.idle import why_nothing
@@ -20,6 +22,12 @@ from context_guard_effects.guard import Distilled
 
 WIDTH = 120
 """Of a table that no terminal shows."""
+
+NARROW = 100
+"""Below that what the judge said has no column of its own."""
+
+MIN_WIDTH = 60
+"""Below that the columns fold to a few letters; a terminal then breaks the lines by itself."""
 
 MAX_TRACES = 8
 """Of one output; `--json` has all."""
@@ -32,20 +40,35 @@ def edits_of(distilled: Distilled) -> tuple[Replace | Omit, ...]:
 
 
 def as_table(distilled: Distilled) -> str:
-    """One row an item; empty when there is none."""
+    """One row an item; empty when there is none. A narrow table has what the judge said under the label."""
     decisions = distilled.settlement.decisions
     if not decisions:
         return ""
+    with_kind = any(decision.kind != "large" for decision in decisions)
+    is_narrow = _width() < NARROW
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("entry", no_wrap=True, style="dim")
-    table.add_column("output", overflow="fold", ratio=3)
+    if with_kind:
+        table.add_column("kind", no_wrap=True)
+    table.add_column("output", overflow="fold", ratio=1)
     table.add_column("characters", no_wrap=True, justify="right")
-    table.add_column("outcome", no_wrap=True)
-    table.add_column("reason", overflow="fold")
-    table.add_column("judge", overflow="fold", ratio=2)
+    if is_narrow:
+        table.add_column("outcome", overflow="fold", max_width=14)
+    else:
+        table.add_column("outcome", no_wrap=True)
+        table.add_column("reason", overflow="fold", max_width=20)
+        table.add_column("judge", overflow="fold", max_width=40)
     for decision in decisions:
-        table.add_row(*_row(decision))
+        head = [cell(decision.entry_id), *([cell(decision.kind)] if with_kind else [])]
+        table.add_row(*head, *(_narrow(decision) if is_narrow else _wide(decision)))
     return printed(table)
+
+
+def below(distilled: Distilled) -> str:
+    """A line each: that a checkpoint is due, and what the edits cost."""
+    checkpoint = distilled.plan.checkpoint
+    due = [f"Checkpoint {checkpoint.reason} characters."] if isinstance(checkpoint, Due) else []
+    return "".join(f"{line}\n" for line in [*due, *bill_lines(distilled.settlement.gates)])
 
 
 def summary(distilled: Distilled, written: int | None) -> str:
@@ -79,6 +102,8 @@ def to_json(distilled: Distilled, written: int) -> dict[str, Any]:
         "edits": len(edits_of(distilled)),
         "written": written,
         "nothing": why_nothing(distilled.plan, distilled.settlement),
+        "checkpoint": _checkpoint(distilled.plan.checkpoint),
+        "costs": list(bill_lines(distilled.settlement.gates)),
         "items": [_item(decision) for decision in decisions],
     }
 
@@ -86,10 +111,16 @@ def to_json(distilled: Distilled, written: int) -> dict[str, Any]:
 def printed(table: Table) -> str:
     """The table as wide as the terminal, in colour only there."""
     out = io.StringIO()
-    is_terminal = sys.stdout is not None and sys.stdout.isatty()
-    width = shutil.get_terminal_size((WIDTH, 24)).columns if is_terminal else WIDTH
-    Console(file=out, width=width, force_terminal=is_terminal, legacy_windows=False).print(table)
+    Console(file=out, width=_width(), force_terminal=_is_terminal(), legacy_windows=False).print(table)
     return "\n".join(line.rstrip() for line in out.getvalue().split("\n"))
+
+
+def _is_terminal() -> bool:
+    return sys.stdout is not None and sys.stdout.isatty()
+
+
+def _width() -> int:
+    return max(MIN_WIDTH, shutil.get_terminal_size((WIDTH, 24)).columns) if _is_terminal() else WIDTH
 
 
 def cell(text: str, style: str = "") -> Text:
@@ -105,17 +136,35 @@ def _traces(traces: tuple[str, ...]) -> Text:
     return Text("\n").join(map(cell, [*lines[:MAX_TRACES], *hidden]))
 
 
-def _row(decision: Decision) -> tuple[Text, ...]:
-    edited = decision.replacement is not None
-    sizes = format_chars(decision.before_chars) + (f" → {format_chars(decision.after_chars)}" if edited else "")
+def _wide(decision: Decision) -> tuple[Text, ...]:
     return (
-        cell(decision.entry_id),
         cell(decision.label),
-        cell(sizes),
+        cell(_sizes(decision)),
         cell(decision.outcome, STYLES.get(decision.outcome, "")),
         cell(decision.reason),
         _traces(decision.traces),
     )
+
+
+def _narrow(decision: Decision) -> tuple[Text, ...]:
+    outcome = cell(decision.outcome, STYLES.get(decision.outcome, ""))
+    return (
+        Text("\n").join([cell(decision.label), *([_traces(decision.traces)] if decision.traces else [])]),
+        cell(_sizes(decision)),
+        Text("\n").join([outcome, cell(decision.reason)]),
+    )
+
+
+def _sizes(decision: Decision) -> str:
+    edited = decision.replacement is not None
+    return format_chars(decision.before_chars) + (f" → {format_chars(decision.after_chars)}" if edited else "")
+
+
+def _checkpoint(checkpoint: Checkpoint | None) -> dict[str, Any] | None:
+    if checkpoint is None:
+        return None
+    tier = checkpoint.tier if isinstance(checkpoint, Due) else None
+    return {"due": tier is not None, "tier": tier, "reason": checkpoint.reason}
 
 
 def _item(decision: Decision) -> dict[str, Any]:

@@ -116,11 +116,14 @@ class Connection:
             if given.get("content-encoding", "identity") != "identity":
                 return Refusal("error", f"http {status}: the reply is compressed, though none was asked for")
             read = bytearray()
-            async with aclosing(response.aiter_raw()) as pieces:
-                async for piece in pieces:
+            with trio.CancelScope() as reading:
+                async for piece in response.aiter_raw():
                     read += piece
                     if len(read) > MAX_REPLY:
-                        return Refusal("error", f"http {status}: the reply has more than {MAX_REPLY:,} bytes")
+                        # Leaving the loop would leave httpx's nested generators unfinished; this ends the innermost.
+                        reading.cancel()
+        if len(read) > MAX_REPLY:
+            return Refusal("error", f"http {status}: the reply has more than {MAX_REPLY:,} bytes")
         if status != 200:
             refusal = read_refusal(status, _lower(given), bytes(read), time.time())
             return self._without_key(refusal)
@@ -158,7 +161,8 @@ def _body_stream(body: bytes) -> "httpx.AsyncByteStream":
     import httpx
 
     class Body(httpx.AsyncByteStream):
-        left = [body]
+        def __init__(self) -> None:
+            self.left = [body]
 
         def __aiter__(self) -> AsyncIterator[bytes]:
             return self

@@ -16,7 +16,8 @@ A number answers a yes/no question (the probability of yes, 0 to 1), an object a
 was not answered, and a request that is not there is an error; `stage requests` prints the ids of both. `"error"` may
 have a `"reason"` beside it (timeout, error, aborted or oversize), `"replied": true` and `"started": false`. Names with
 a `$` are about all of the answer: `"$judge"` (who answered), `"$usage"` ({"inputTokens", "outputTokens", "costUsd"}),
-`"$raw"` (question → probability before it was mapped onto the thresholds).
+`"$raw"` (question → probability before it was mapped onto the thresholds), `"$by"` (question → who answered it, where
+there were several), `"$replyId"` (the server's name for the reply).
 """
 
 import json
@@ -116,19 +117,23 @@ def _outcome(request_id: str, said: Any) -> Answered:
         return Unanswered(request_id, error.reason, error.error, error.replied, error.started)
     usage = msgspec.convert(said.pop("$usage", {}), _Usage)
     raw = msgspec.convert(said.pop("$raw", {}), dict[str, float])
+    by = msgspec.convert(said.pop("$by", {}), dict[str, str])
     judge = msgspec.convert(said.pop("$judge", ""), str)
+    reply_id = msgspec.convert(said.pop("$replyId", ""), str)
     return Answers(
         request_id=request_id,
         answers=tuple(_answer(question, value) for question, value in said.items()),
         judge=judge,
         usage=JudgeUsage(usage.input_tokens, usage.output_tokens, usage.cost_usd),
         raw=tuple(raw.items()),
+        reply_id=reply_id,
+        by=tuple(by.items()),
     )
 
 
 def _answer(question: str, value: Any) -> Answer:
     if question.startswith("$"):
-        raise msgspec.ValidationError(f"{question}: not one of $judge, $usage and $raw")
+        raise msgspec.ValidationError(f"{question}: not one of $judge, $usage, $raw, $by and $replyId")
     try:
         if isinstance(value, dict):
             choice = msgspec.convert(value, _Choice)
@@ -163,4 +168,8 @@ def _said(outcome: Answered) -> dict[str, Any]:
         }
     if outcome.raw:
         said["$raw"] = dict(outcome.raw)
+    if outcome.by:
+        said["$by"] = dict(outcome.by)
+    if outcome.reply_id:
+        said["$replyId"] = outcome.reply_id
     return said

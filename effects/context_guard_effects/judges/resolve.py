@@ -21,7 +21,7 @@ FIRST_LOCAL = "local+"
 
 
 def resolve_judge(reference: str, environment: Mapping[str, str]) -> Result[Judge, str]:
-    """The judge, or one line on what is wrong with the reference. A missing key is told by the judge when it is asked."""
+    """The judge, or one line on what is wrong with the reference; that a key is missing, the judge says when asked."""
     name, otherwise = _otherwise(reference.strip())
     if name == LOCAL:
         return Success(LocalJudge())

@@ -164,7 +164,7 @@ def _entry(
         role=stored.role,
         raw=stored.raw,
         visible=visible,
-        kind=_string(entry.get("type")),
+        kind=_kind(entry),
         time=_time(message, entry),
         model=model,
         usage=_usage(message.get("usage")),
@@ -172,6 +172,12 @@ def _entry(
         response_id=_string(message.get("responseId")) or None,
         src=source,
     )
+
+
+def _kind(entry: Json) -> str:
+    """Pi's name for the entry; of an extension's message the extension's own name for it."""
+    kind = _string(entry.get("type"))
+    return (_string(entry.get("customType")) if kind == "custom_message" else "") or kind
 
 
 def _models(path: list[Json]) -> list[Model | None]:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 
 from context_guard.formats.wire.turns import NO_TEXT, Message, is_said, read_turns
-from context_guard.text import trim, without_lone_surrogates
+from context_guard.text import without_lone_surrogates
 from context_guard.transcript import (
     AnyBlock,
     Image,
@@ -36,7 +36,7 @@ def _items(blocks: tuple[AnyBlock, ...], place: int) -> Iterator[Message]:
         match block:
             case Thinking(signature=signature) if item := _reasoning(signature):
                 yield item
-            case Text(text=text) if trim(text):
+            case Text(text=text) if text:
                 yield {
                     "type": "message",
                     "role": "assistant",

@@ -1,0 +1,13 @@
+"""JSON lines: one record a line, and a record is never cut unless it is huge."""
+
+from context_guard.cuts.pieces import Piece
+
+
+def is_json_lines(sample: list[str]) -> bool:
+    """Several lines that each are an object or an array by their first and last characters."""
+    records = sum(1 for line in sample if line[0] in "{[" and (len(line) >= 400 or line.rstrip()[-1] in "}]") and '"' in line)
+    return len(sample) >= 3 and records * 10 >= len(sample) * 8
+
+
+def find_records(lines: list[str]) -> list[Piece]:
+    return [Piece(at, at + 1) for at in range(len(lines))]

@@ -1,0 +1,156 @@
+"""Which kind of material an output is, by cheap evidence: a sample of its lines, a few searches, the file's name."""
+
+import re
+from typing import Literal
+
+from context_guard.cuts.diagnostics import find_messages, is_diagnostics
+from context_guard.cuts.diffs import find_hunks, is_diff
+from context_guard.cuts.json_lines import find_records, is_json_lines
+from context_guard.cuts.listings import find_rows, has_header, is_listing
+from context_guard.cuts.logs import find_entries, is_log
+from context_guard.cuts.markdown import find_sections, is_markdown
+from context_guard.cuts.outline import find_outline, without_numbers
+from context_guard.cuts.pieces import Piece, fill_between, pack_pieces
+from context_guard.cuts.search import MIN_SHARE, group_by_file, matched_file, name_files
+from context_guard.cuts.testlogs import find_failures
+from context_guard.cuts.tracebacks import find_traces
+from context_guard.signs import ANSI, sign_of
+
+Kind = Literal[
+    "text",
+    "search",
+    "tests",
+    "trace",
+    "diagnostics",
+    "diff",
+    "source",
+    "json",
+    "json lines",
+    "listing",
+    "log",
+    "markdown",
+]
+
+SAMPLE = 200
+_SEARCH_DOUBT = 0.4
+"""With a smaller share of matches in the sample the whole is no search output."""
+_CODE = re.compile(
+    r"\s*(?:def |class |func |fn |pub |impl |import |from \S+ import|package |use |#include|const |let |var |export |public |private "
+    r"|static |return\b|if\b|for\b|while\b|struct |interface |type |function |async |module |end$|\}|@\w)|.*[{};]$"
+)
+_CODE_FILE = re.compile(
+    r"\.(?:py|pyi|js|jsx|mjs|cjs|ts|tsx|go|rs|java|kt|c|cc|cpp|h|hpp|cs|rb|php|swift|scala|lua|sh|bash|toml|ya?ml|css|scss|html?|xml|vue|svelte|sql|tf|ex|exs)\b"
+)
+_TEXT_FILE = re.compile(r"\.(?:md|mdx|markdown|rst)\b", re.IGNORECASE)
+_TESTS = (
+    "test session starts",
+    "=== FAILURES",
+    "short test summary info",
+    "\n--- FAIL:",
+    "    --- FAIL:",
+    "test result: ",
+    "\nTests: ",
+    "\nTest Suites: ",
+    "\nnot ok ",
+    "Test Files ",
+    "\nTests run: ",
+    "[  FAILED  ]",
+    " passing (",
+    "\n--- PASS:",
+)
+_RAN = re.compile(r"\nRan [0-9]+ tests? in |\nℹ tests [0-9]|\n# tests [0-9]|\n=+ .*\b(?:passed|failed)\b.* in [0-9.]+s")
+
+
+def find_pieces(lines: list[str], text: str, args: str, target: int) -> tuple[Kind, list[Piece]]:
+    """The kind and the pieces of about the wanted size; `args` are those of the call, for the name of a file."""
+    plain = [ANSI.sub("", line) for line in lines] if "\x1b" in text else lines
+    sample = _sample(plain)
+    names = name_files(lines, drives=True) if _may_be_search(sample) else None
+    if names is not None:
+        return "search", group_by_file(lines, names, target)
+    kind = _recognise(plain, sample, text, args)
+    return kind, pack_pieces(_find(kind, plain, text, target), lines, target)
+
+
+def _recognise(lines: list[str], sample: list[str], text: str, args: str) -> Kind:
+    if is_diff(text):
+        return "diff"
+    if len(lines) > 2 and _is_test_run(text, sample):
+        return "tests"
+    if is_json_lines(sample):
+        return "json lines"
+    if _is_json(text):
+        return "json"
+    if is_log(sample):
+        return "log"
+    if is_diagnostics(sample):
+        return "diagnostics"
+    if is_listing(sample) or has_header(lines):
+        return "listing"
+    if _TEXT_FILE.search(args) or is_markdown(sample):
+        return "markdown"
+    return "source" if _is_source(lines, sample, args) else "text"
+
+
+def _find(kind: Kind, lines: list[str], text: str, target: int) -> list[Piece]:
+    match kind:
+        case "diff":
+            return find_hunks(lines)
+        case "tests":
+            return find_failures(lines)
+        case "json" | "source":
+            return find_outline(lines, target)
+        case "json lines":
+            return find_records(lines)
+        case "log":
+            return find_entries(lines, target)
+        case "diagnostics":
+            return find_messages(lines)
+        case "listing":
+            return find_rows(lines)
+        case "markdown":
+            return find_sections(lines)
+        case _:
+            return fill_between(find_traces(lines, text), 0, len(lines))
+
+
+def _sample(lines: list[str]) -> list[str]:
+    """Lines with something in them: the first ones, then from all over."""
+    head = lines[: SAMPLE // 4]
+    step = max(1, len(lines) // SAMPLE)
+    return [line[:400] for line in (*head, *lines[len(head) :: step]) if line and not line.isspace()]
+
+
+def _may_be_search(sample: list[str]) -> bool:
+    hits = sum(1 for line in sample if line == "--" or matched_file(line) or _DASHED.match(line))
+    return hits >= len(sample) * min(_SEARCH_DOUBT, MIN_SHARE)
+
+
+_DASHED = re.compile(r"\S.*-[0-9]+-|[A-Za-z]:[\\/].*:[0-9]+:")
+
+
+def _is_test_run(text: str, sample: list[str]) -> bool:
+    if any(mark in text for mark in _TESTS) or _RAN.search(text):
+        return True
+    signs = [sign_of(line) for line in sample]
+    passed, failed = signs.count("pass"), signs.count("failure")
+    return passed >= 5 and passed * 2 >= len(sample) or (passed >= 2 and failed >= 1 and "summary" in signs)
+
+
+def _is_json(text: str) -> bool:
+    head, tail = text[:200].lstrip()[:1], text[-200:].rstrip()[-1:]
+    if (head, tail) not in (("{", "}"), ("[", "]")):
+        return False
+    start = text[:4_000]
+    return '"' in start and start.count('":') + start.count('",') >= 2
+
+
+def _is_source(lines: list[str], sample: list[str], args: str) -> bool:
+    """Code by what it looks like, or by the name of its file and some indentation."""
+    bodies = [body for body in without_numbers(sample) if body.strip()]
+    if not bodies:
+        return False
+    indented = sum(1 for body in bodies if body[0] in " \t")
+    code = sum(1 for body in bodies if _CODE.match(body))
+    named = _CODE_FILE.search(args) is not None
+    return indented * 10 >= len(bodies) and code * (6 if named else 3) >= len(bodies)

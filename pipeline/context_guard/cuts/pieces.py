@@ -1,0 +1,72 @@
+"""A run of lines that belongs together, and how runs become chunks of about the wanted size."""
+
+from itertools import accumulate
+from typing import Literal
+
+import msgspec
+from msgspec import Struct
+
+from context_guard.cuts.windows import find_windows
+
+SPLIT_ABOVE = 1.5
+"""A piece over this multiple of the wanted size is cut into windows."""
+SOLID_UP_TO = 8
+"""A failure stays one piece up to this multiple."""
+
+Role = Literal["", "failure", "summary", "header", "pass", "blob"]
+"""What a piece is to a reader: a failure with its evidence, the summary or exit lines, the header of a table or of a
+file's hunks, passed tests, encoded data; or nothing in particular."""
+
+
+class Piece(Struct, frozen=True):
+    start: int
+    """First line, from 0."""
+    end: int
+    """Line after the last one."""
+    role: Role = ""
+    files: tuple[str, ...] = ()
+
+
+def pack_pieces(pieces: list[Piece], lines: list[str], target: int) -> list[Piece]:
+    """Neighbours of one role together up to the wanted size, large pieces in windows; failures stay as they are."""
+    ends = [0, *accumulate(len(line) + 1 for line in lines)]
+    packed: list[Piece] = []
+    size = 0
+    for piece in pieces:
+        own = ends[piece.end] - ends[piece.start]
+        limit = target * (SOLID_UP_TO if piece.role == "failure" else SPLIT_ABOVE)
+        if own > limit:
+            packed += [
+                msgspec.structs.replace(piece, start=start, end=end)
+                for start, end in find_windows(lines, piece.start, piece.end, target)
+            ]
+            size = target
+        elif packed and size + own <= target and _may_join(packed[-1], piece):
+            last = packed[-1]
+            packed[-1] = Piece(last.start, piece.end, last.role, tuple(dict.fromkeys(last.files + piece.files)))
+            size += own
+        else:
+            packed.append(piece)
+            size = own
+    return packed
+
+
+def fill_between(found: list[Piece], start: int, end: int) -> list[Piece]:
+    """The pieces with what lies between them as pieces of no role, so that every line is in one."""
+    filled: list[Piece] = []
+    for piece in found:
+        if piece.start > start:
+            filled.append(Piece(start, piece.start))
+        filled.append(piece)
+        start = piece.end
+    return [*filled, Piece(start, end)] if start < end else filled
+
+
+def from_borders(borders: list[int], end: int, files: tuple[str, ...] = ()) -> list[Piece]:
+    """Pieces from one border to the next; the first one begins at line 0 whatever the first border is."""
+    starts = sorted({0, *borders})
+    return [Piece(one, other, files=files) for one, other in zip(starts, [*starts[1:], end], strict=True) if one < other]
+
+
+def _may_join(one: Piece, other: Piece) -> bool:
+    return one.role == other.role and one.role in ("", "pass", "summary")

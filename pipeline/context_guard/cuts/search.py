@@ -1,0 +1,136 @@
+"""Output of a search: `path:line:text`, with `path-line-text` around it, grouped by file."""
+
+import re
+
+from context_guard.cuts.pieces import SPLIT_ABOVE, Piece
+from context_guard.cuts.windows import find_windows, is_blank
+
+MIN_LINES = 3
+MIN_SHARE = 0.6
+MERGE_BELOW = 1 / 4
+MERGE_UP_TO = 1 / 2
+
+_MAX_PATH = 1_024
+_DRIVE = re.compile(r"[A-Za-z]:(?=[\\/].)")
+_MATCH = re.compile(rf"([^\s:][^:]{{0,{_MAX_PATH}}}):([0-9]+):")
+_DASH_NUMBER = re.compile(r"-(?=[0-9]+-)")
+_HOUR_AT_END = re.compile(r"(?:^|[^\w./\\-]|[0-9]{4}[-/.][0-9]{1,2}[-/.][0-9]{1,2}[T_,\s]+)[0-9]{1,2}$")
+_SECONDS = re.compile(r"[0-9]{2}(?![0-9])")
+_ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+_DATE_AT_START = re.compile(r"\W*(?:[0-9]+(?:-[0-9]+)*$|[0-9]{4}-[0-9]{2}-[0-9]{2}(?:T[0-9]|[\s,]))")
+_NONE: frozenset[str] = frozenset()
+
+
+def matched_file(line: str, drive: int = 0) -> str:
+    """The file of a `path:line:` match; empty for other lines, those that begin with a time or a date among them.
+
+    `drive` is the length of a drive (`C:`) in front of the path, whose colon does not end it.
+    """
+    found = _MATCH.match(line, drive)
+    if found is None:
+        return ""
+    name = line[: found.end(1)]
+    is_time = len(found[2]) == 2 and _HOUR_AT_END.search(name) is not None and _SECONDS.match(line, found.end())
+    return "" if is_time or _is_date(name) else name
+
+
+def context_file(line: str, known: frozenset[str], drive: int = 0) -> str:
+    """The file of a `path-line-` context line: the longest known one, else the shortest that can be a path."""
+    if "-" not in line or line[0].isspace():
+        return ""
+    limit = _path_limit(line, drive)
+    longest = shortest = ""
+    for dash in _DASH_NUMBER.finditer(line, 1):
+        if dash.start() > limit:
+            break
+        name = line[: dash.start()]
+        if name in known:
+            longest = name
+        elif not shortest and not _is_date(name):
+            shortest = name
+        if shortest and not known:
+            break
+    return longest or shortest
+
+
+def name_files(lines: list[str], drives: bool) -> list[str] | None:
+    """The file of every line ("" for none), or None when this is no search output. `drives`: paths may have one."""
+    counted = sum(1 for line in lines if not is_blank(line) and line != "--")
+    if counted < MIN_LINES:
+        return None
+    allowed_misses = counted * (1 - MIN_SHARE) + 1
+    names: list[str] = []
+    rest: list[int] = []
+    hits = misses = 0
+    for index, line in enumerate(lines):
+        name = matched_file(line, _drive(line, drives))
+        names.append(name)
+        if name:
+            hits += 1
+        elif not is_blank(line) and line != "--":
+            rest.append(index)
+            if context_file(line, _NONE, _drive(line, drives)):
+                hits += 1
+            else:
+                misses += 1
+                if misses > allowed_misses:
+                    return None
+    if hits / counted < MIN_SHARE:
+        return None
+    known = frozenset(names) - {""}
+    for index in rest:
+        names[index] = context_file(lines[index], known, _drive(lines[index], drives))
+    return names
+
+
+def group_by_file(lines: list[str], names: list[str], target: int) -> list[Piece]:
+    """One piece a file; a big file in windows, small neighbours together."""
+    pieces: list[Piece] = []
+    pending: Piece | None = None
+    pending_chars = 0
+    for start, end, name in _file_groups(names):
+        files = (name,) if name else ()
+        chars = sum(len(line) + 1 for line in lines[start:end])
+        if chars < target * MERGE_BELOW and pending is not None and pending_chars + chars <= target * MERGE_UP_TO:
+            pending = Piece(pending.start, end, files=pending.files + files)
+            pending_chars += chars
+            continue
+        if pending is not None:
+            pieces.append(pending)
+            pending = None
+        if chars > target * SPLIT_ABOVE:
+            pieces.extend(Piece(*window, files=files) for window in find_windows(lines, start, end, target))
+        elif chars < target * MERGE_BELOW:
+            pending, pending_chars = Piece(start, end, files=files), chars
+        else:
+            pieces.append(Piece(start, end, files=files))
+    if pending is not None:
+        pieces.append(pending)
+    return pieces
+
+
+def _is_date(name: str) -> bool:
+    return not name[0].isalpha() and _DATE_AT_START.match(_ANSI.sub("", name)) is not None
+
+
+def _drive(line: str, drives: bool) -> int:
+    return 2 if drives and line[1:2] == ":" and _DRIVE.match(line) else 0
+
+
+def _path_limit(line: str, drive: int) -> int:
+    """Where a path at the head of the line must have ended: no colon is part of it, the drive's aside."""
+    colon = line.find(":", drive, _MAX_PATH)
+    return _MAX_PATH if colon < 0 else colon
+
+
+def _file_groups(names: list[str]) -> list[tuple[int, int, str]]:
+    """Runs of lines of one file; a line without one stays with the lines before it."""
+    groups: list[tuple[int, int, str]] = []
+    start, current = 0, names[0]
+    for index, name in enumerate(names):
+        if name and name != current and index > 0:
+            groups.append((start, index, current))
+            start = index
+        current = name or current
+    groups.append((start, len(names), current))
+    return groups

@@ -1,0 +1,82 @@
+"""What a decision on an item rests on, in a sentence: the threshold, size or age, with its figures."""
+
+from context_guard.config import Config
+from context_guard.decisions import DEFERRED, Decision, cited_files
+from context_guard.stages import Plan, Settlement
+from context_guard.text import format_probability as p
+from context_guard.text import plural
+from context_guard.whole import Verdict, read_verdicts
+
+
+def why_decided(decision: Decision, plan: Plan, settlement: Settlement) -> str:
+    """The threshold, size or age that a decision of this pass rests on; then that it waits, where it does."""
+    config = plan.config
+    waits = " It may go, but the edit has to wait: see the costs." if decision.reason == DEFERRED else ""
+    match decision.kind:
+        case "large":
+            return _sized(decision, plan, settlement) + waits
+        case "small":
+            return _small(_verdict(decision, plan, settlement), config) + waits
+        case "exchange":
+            return _exchange(_verdict(decision, plan, settlement), config) + waits
+        case "image":
+            most = plural(config.image_keep_turns, "turn")
+            return f"Its images are {decision.reason}; they go after {most} (imageKeepTurns)."
+
+
+def _small(verdict: Verdict, config: Config) -> str:
+    return _weighed(verdict, "P(needed)", config.small_keep_threshold, "smallKeepThreshold")
+
+
+def _exchange(verdict: Verdict, config: Config) -> str:
+    return _weighed(verdict, "P(relevant)", config.exchange_omit_threshold, "exchangeOmitThreshold")
+
+
+def _weighed(verdict: Verdict, what: str, threshold: float, name: str) -> str:
+    if verdict.probability is None:
+        return f"The judge gave no answer ({verdict.failure}): it stays."
+    if verdict.probability < threshold:
+        return f"{what} {p(verdict.probability)} is below {name} {p(threshold)}: it goes."
+    return f"{what} {p(verdict.probability)} reaches {name} {p(threshold)}: it stays."
+
+
+def _sized(decision: Decision, plan: Plan, settlement: Settlement) -> str:
+    """What of a large output would stay, against the share that an edit may leave."""
+    config = plan.config
+    cut = next(cut for cut in plan.chunks if cut.entry_id == decision.entry_id)
+    kept = {index for item in settlement.keep_sets if item.entry_id == decision.entry_id for index in item.kept}
+    if len(kept) == len(cut.chunks):
+        return f"All of its {plural(len(cut.chunks), 'chunk')} stay ({decision.reason})."
+    cited = ""
+    if config.keep_cited_files:
+        answers = {span.start_id: span.answer for span in plan.spans}
+        run = next(item.run_id for item in plan.items.large if item.entry_id == decision.entry_id)
+        more = {chunk.index for chunk in cut.chunks if cited_files(chunk.files, answers.get(run, ""))} - kept
+        cited = f", {len(more)} of them in files that the answer names (keepCitedFiles)" if more else ""
+        kept |= more
+    chars = sum(len(cut.chunks[index].text) + 1 for index in kept)
+    stay = f"{len(kept)} of {plural(len(cut.chunks), 'chunk')} would stay{cited}"
+    if chars > decision.before_chars * config.max_keep_ratio:
+        return (
+            f"{stay}: {_share(chars, decision)} of its characters, more than maxKeepRatio "
+            f"{_percent(config.max_keep_ratio)}, so an edit is not worth it."
+        )
+    if decision.reason.startswith("not-worth"):
+        return f"{stay}, but with the notes around them the text would be no shorter, so an edit is not worth it."
+    return (
+        f"{stay}: {_share(chars, decision)} of its characters, within maxKeepRatio {_percent(config.max_keep_ratio)}."
+    )
+
+
+def _share(chars: int, decision: Decision) -> str:
+    return _percent(chars / max(1, decision.before_chars))
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
+
+
+def _verdict(decision: Decision, plan: Plan, settlement: Settlement) -> Verdict:
+    outcomes = {outcome.request_id: outcome for outcome in settlement.outcomes}
+    asked = (request for request in plan.requests if decision.entry_id in request.entry_ids)
+    return read_verdicts(asked, outcomes)[decision.entry_id]

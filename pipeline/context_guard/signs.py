@@ -1,0 +1,78 @@
+"""What single lines of tools say: a failure, a pass, a summary, how the command ended, that something was cut off."""
+
+import re
+from typing import Literal
+
+Sign = Literal["", "failure", "pass", "summary", "exit", "notice"]
+
+ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[@-Z\\^_])")
+
+_MAX = 400
+"""Of a longer line only the beginning is looked at."""
+
+_NOTICE = (
+    r"\[Showing lines? [^\n]*\]|\[[0-9]+ more lines in file\.[^\n]*\]|\[[^\n\]]*limit reached[^\n]*\]"
+    r"|.{0,40}(?:\b[0-9,]+ (?:lines?|chars?|characters|bytes|tokens|rows|files) (?:were )?(?:truncated|omitted|elided|not shown)\b"
+    r"|<[^>]{0,40}truncated[^>]{0,40}>|\boutput (?:was )?truncated\b|\[(?:\.\.\.|…)?\s?truncated)"
+)
+_EXIT = (
+    r"(?:Command|Process) (?:exited with (?:exit )?code|timed out|aborted)|(?:\[?exit|Exit) ?(?:code|status):? ?-?[0-9]"
+    r"|Exited with (?:code|status)|error: script \S+ exited with code|npm (?:ERR!|error) code |\[exit [0-9]"
+)
+_SUMMARY = (
+    r"=+ .*\b(?:passed|failed|errors?|skipped|no tests ran|deselected)\b.* =+$|=+ short test summary info"
+    r"|[0-9]+ (?:passed|failed|errors?|skipped)\b.* in [0-9.]+ ?s|Ran [0-9]+ tests? in|OK(?: \(|$)|FAILED \("
+    r"|test result: |Tests?:? +[0-9]+ |Test (?:Suites?|Files):? +[0-9]|Tests run: [0-9]|[0-9]+ (?:passing|failing|pending)\b"
+    r"|Found [0-9]+ errors?|Success: no issues|All checks passed|# (?:tests|suites|pass|fail) [0-9]|ℹ (?:tests|pass|fail) [0-9]"
+    r"|✖ [0-9]+ problems?|BUILD (?:SUCCESSFUL|FAILED|SUCCESS|FAILURE)|error: could not compile|error: aborting due to"
+    r"|[0-9]+ (?:errors?|warnings?)(?: and [0-9]+ (?:errors?|warnings?))? generated|[0-9]+ tests?,? .*[0-9]+ failures?"
+    r"|FAIL(?:\t\S|$)|failures:$|1\.\.[0-9]+$|\[  (?:PASSED|FAILED)  \] [0-9]+ tests?"
+)
+_PASS = (
+    r"[✓✔√] |PASS(?:ED)?\b|--- PASS: |=== (?:RUN|PAUSE|CONT) |ok [0-9]+\b|ok  ?\t?\S+\t|ok\t"
+    r"|\[ +(?:OK|RUN|PASSED) +\]|test \S.* \.\.\. (?:ok|ignored)$"
+)
+_FAILURE = (
+    r"FAIL(?:ED)?:? |ERROR:? |--- FAIL: |not ok [0-9]|[✗✘✖×] |●|\[  FAILED  \]|Traceback \(most recent call last\)|panic: "
+    r"|thread '.*' panicked|E   |_{3,} .+ _{3,}$|(?:[\w.]+\.)?\w*(?:Error|Exception|Failure|Exit|Interrupt)(?::|$)"
+    r"|(?:fatal )?error(?:\[\w+\])?: |fatal: |Error: |Caused by: |make(?:\[[0-9]+\])?: \*\*\*|npm (?:ERR!|error) "
+    r"|Segmentation fault|Assertion.* failed|AssertionError"
+)
+_SIGN = re.compile(
+    r"\s*(?:"
+    + "|".join(
+        f"(?P<{name}>{pattern})"
+        for name, pattern in (
+            ("exit", _EXIT),
+            ("summary", _SUMMARY),
+            ("failure", _FAILURE),
+            ("pass", _PASS),
+            ("notice", _NOTICE),
+        )
+    )
+    + ")"
+)
+_PASSED_AT_END = (" PASSED", " ok", " passed", " SKIPPED")
+_FAILED_AT_END = (" FAILED", " FAIL", " ERROR", "... failed")
+_DOTS = re.compile(r"(?:\S+ +)?[.sxX]+(?: +\[ *[0-9]+%\])?$")
+_PERCENT = re.compile(r"\s*\[ *[0-9]+%\]$")
+
+
+def sign_of(line: str) -> Sign:
+    """What the line says, escapes aside; "" for a line that says none of it."""
+    if len(line) > _MAX:
+        line = line[:_MAX]
+    if "\x1b" in line:
+        line = ANSI.sub("", line)
+    found = _SIGN.match(line)
+    if found is not None:
+        sign: Sign = found.lastgroup  # type: ignore[assignment]
+        return sign
+    end = line.rstrip()
+    if end.endswith("%]"):
+        if _DOTS.match(end):
+            return "pass"
+        end = _PERCENT.sub("", end)
+    if end.endswith(_FAILED_AT_END):
+        return "failure"
+    return "pass" if end.endswith(_PASSED_AT_END) else ""
