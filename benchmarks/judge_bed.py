@@ -18,10 +18,12 @@ from msgspec import Struct
 
 from context_guard import Answers, Candidate, Config, Cut, Request, Span, cut_chunks, decide_keep_set, decide_output
 from context_guard.history import Exchange, History
+from context_guard.holds import add_holds, find_holds
 from context_guard.local_judge import JUDGE, judge_locally
 from context_guard.requests import build_request, chunk_id
 from context_guard.segments import pack_segments
 from context_guard.text import clip
+from context_guard.trims import find_trims
 
 ROOT = Path(__file__).resolve().parent.parent
 BED = ROOT.parent / "shared" / "bed"
@@ -52,13 +54,17 @@ def judge_case(case: dict[str, Any], config: Config = CONFIG) -> Judged:
             seconds += time.process_time() - began
             chances += _chances(request, outcome, cut)
         keep_sets.append(decide_keep_set(segment, outcome, config))
-    decision = decide_output(candidate, cut, tuple(keep_sets), case["answer"], config, "run-end")
-    kept = sorted({index for keep_set in keep_sets for index in keep_set.kept})
+    holds = find_holds(candidate, cut, span, config)
+    decision = decide_output(candidate, cut, tuple(keep_sets), case["answer"], config, "run-end", holds)
+    kept = add_holds(sorted({index for keep_set in keep_sets for index in keep_set.kept}), cut, holds)
     lines: Any = "whole"
     if decision.outcome == "removed":
         lines = []
     elif decision.outcome == "distilled":
-        lines = [[cut.chunks[index].start + 1, cut.chunks[index].end] for index in kept]
+        trims = find_trims(cut, kept, case["answer"]) if config.trim_lines else {}
+        gone = {line for found in trims.values() for trim in found for line in range(trim.start, trim.end)}
+        shown = {line for index in kept for line in range(cut.chunks[index].start, cut.chunks[index].end)}
+        lines = [[line + 1, line + 1] for line in sorted(shown - gone)]
     prediction = {"id": case["id"], "kept_lines": lines, "chunks": chances}
     return Judged(prediction, tuple(k.reason for k in keep_sets), len(candidate.text), seconds)
 

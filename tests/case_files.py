@@ -10,8 +10,8 @@
     call = ["bash", { command = "npm test" }]  # or calls = […] for several at once; says = "text beside it"
     [[entry]]
     result = ["…"]                             # a text, or lines: texts, { repeat = 40, line = "line {}" },
-                                               # { times = 90, word = "x" } for one long line, { escaped = '\\ud83d' }
-                                               # for what TOML refuses
+                                               # { words = [[90, "x"], [1, "y"]] } for one long line,
+                                               # { escaped = '\\ud83d' } for what TOML refuses
     [[entry]]
     edit = ["e3", "what the model sees"]
     [answers.e3]                               # to the output's only request; "e3#1" for its second segment
@@ -52,6 +52,7 @@ SMALL = Config(
     image_keep_turns=0,
     prune_exchanges=False,
     run_end_break_even=False,
+    cut_by_kind=False,
 )
 """Settings under which a case fits on a page: sizes scaled down, and only large outputs unless a case says more."""
 
@@ -127,8 +128,8 @@ def _lines(piece: str | Toml) -> list[str]:
         case {"repeat": count, "line": line}:
             start = piece.get("from", 1)
             return [line.format(number) for number in range(start, start + count)]
-        case {"times": count, "word": word}:
-            return [word * count]
+        case {"words": words}:
+            return ["".join(word * count for count, word in words)]
         case {"escaped": line}:
             return [json.loads(f'"{line}"')]
         case _:

@@ -6,7 +6,9 @@ against the raw text, the touched entries against the transcript.
 
 import json
 import re
+from collections.abc import Iterator
 from itertools import pairwise
+from typing import NamedTuple
 
 import msgspec
 from apply import apply
@@ -32,9 +34,7 @@ from context_guard.transcript import (
     text_of,
 )
 
-OMISSION = re.compile(
-    r"\[… ([0-9]+) lines? omitted(?:: matches in [^\n]*| \((?:output )?lines [0-9]+–[0-9]+[^\n]*\)) …\]"
-)
+OMISSION = re.compile(r"\[… ([0-9,]+) (line|character)s? omitted[^\n]*…\]")
 HEADER = re.compile(r": kept ([0-9]+) of ([0-9]+) lines? \(")
 LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -82,6 +82,7 @@ def check_kept_lines(transcript: Transcript, settled: Settlement) -> None:
 
 
 def check_reading(raw: str, replacement: str) -> None:
+    """Every line under the header is a line of the raw text, a gap, or a part of a line with gaps where it is cut."""
     lines = raw.split("\n")
     header, *body = replacement.split("\n")
     assert header.startswith(MARKER)
@@ -90,21 +91,49 @@ def check_reading(raw: str, replacement: str) -> None:
         assert body == []
         return
     assert len(lines) == int(counts[2])
-    places = {0: 0}
-    """Line of the raw text → lines taken so far: a line of the output may itself look like a gap."""
+    readings = {Place(0, 0): 0}
+    """Where in the raw text one may be → lines taken so far: a line of the output may itself look like a gap."""
     for line in body:
-        ahead: dict[int, int] = {}
-        gap = OMISSION.fullmatch(line)
-        for place, taken in places.items():
-            if place < len(lines) and lines[place] == line:
-                ahead[place + 1] = taken + 1
-            if gap is not None:
-                ahead.setdefault(place + int(gap[1]), taken)
-        assert ahead, f"not a line of the output: {line!r}"
-        places = ahead
+        ahead: dict[Place, int] = {}
+        for place, taken in readings.items():
+            for further, more in steps(lines, place, line):
+                ahead.setdefault(further, taken + more)
+        assert ahead, f"not a line of the output: {line[:200]!r}"
+        readings = ahead
     # The read tool's closing note goes without a gap of its own: a blank line and the note.
-    ends = [taken for place, taken in places.items() if len(lines) - 2 <= place <= len(lines)]
+    ends = [taken for place, taken in readings.items() if len(lines) - 2 <= place.line and place.column == 0]
     assert int(counts[1]) in ends
+
+
+class Place(NamedTuple):
+    """Between two lines of the raw text, or inside one."""
+
+    line: int
+    column: int
+    is_cut: bool = False
+    """A part of the line has been shown up to here: only a gap may follow."""
+    is_seen: bool = False
+    """Something of the line has been shown, so that it counts as taken."""
+
+
+def steps(lines: list[str], place: Place, shown: str) -> Iterator[tuple[Place, int]]:
+    """Where one may be behind a line of the replacement, and how many lines of the raw text were taken for it."""
+    at, column, is_cut, is_seen = place
+    if at < len(lines) and not is_cut and lines[at][column : column + len(shown)] == shown:
+        end = column + len(shown)
+        if end == len(lines[at]):
+            yield Place(at + 1, 0), int(not is_seen)
+        elif shown:
+            yield Place(at, end, is_cut=True, is_seen=True), int(not is_seen)
+    gap = OMISSION.fullmatch(shown)
+    if gap is None:
+        return
+    size = int(gap[1].replace(",", ""))
+    if gap[2] == "line" and column == 0 and at + size <= len(lines):
+        yield Place(at + size, 0), 0
+    elif gap[2] == "character" and at < len(lines) and column + size <= len(lines[at]):
+        end = column + size
+        yield Place(at + 1, 0) if end == len(lines[at]) else Place(at, end, is_seen=is_seen), 0
 
 
 def check_targets(transcript: Transcript, drafts: tuple[Draft, ...]) -> None:

@@ -145,17 +145,18 @@ def check_pass(talk: Talk, planned: Plan, settled: Settlement) -> None:
             inside = [entries[target] for target in decision.omitted or ()]
             replies = [it for it in inside if it.role == "assistant"]
             assert not calls_of(replies[-1].visible), "an unfinished exchange was omitted"
-            assert context.index(entry) < first_run(context, planned.phase), (
-                "the current run was omitted"
-            )
+            assert context.index(entry) < first_run(context, planned.phase), "the current run was omitted"
 
 
 def first_run(context: tuple[Entry, ...], phase: Phase) -> int:
-    """Where the current run began; at run end the first of those whose follow-ups were queued."""
-    start = find_run_start(context, len(context)) or 0
+    """Where the current run began; at run end the first finished one of those whose follow-ups were queued."""
+    first = start = find_run_start(context, len(context)) or 0
     while phase == "run-end" and is_queued(context, start) and (earlier := find_run_start(context, start)) is not None:
+        replies = [it for it in context[earlier:start] if it.role == "assistant" and it.visible is not None]
         start = earlier
-    return start
+        if replies and replies[-1].stop == "stop":
+            first = start
+    return first
 
 
 def check_saved(before: Transcript, settled: Settlement) -> None:

@@ -146,6 +146,121 @@ def test_nothing_to_do_says_why_in_one_sentence(
     assert run.stdout.count("\n") == 1
 
 
+def test_under_the_table_stands_what_the_edits_cost(session: Path) -> None:
+    """At rest the cache has expired, and the edit is free."""
+    assert "The edits are free: the cache has expired, " in guard("distill", session).stdout
+    (cost,) = json.loads(guard("distill", session, "--json").stdout)["costs"]
+    assert cost.startswith("The edits are free: ")
+
+
+def test_a_pass_while_the_cache_is_warm_says_what_it_would_cost(tmp_path: Path) -> None:
+    """With --now soon after the answer an edit that does not pay waits, and the line says at what price."""
+    path = tmp_path / "s.jsonl"
+    reply = {**EXCHANGE[-1], "message": {**EXCHANGE[-1]["message"], "timestamp": 1_764_547_200_000}}
+    reply["message"]["content"] = [{"type": "text", "text": "make_pool makes the pool. " + "x" * 80_000}]
+    path.write_bytes(session_bytes(*EXCHANGE[:-1], reply))
+    for now in ("2025-12-01T00:00:30Z", "2025-12-01T00:00:30", "2025-12-01T01:00:30+01:00", "1764547230000"):
+        run = guard("distill", path, "--now", now)
+        assert "The edits wait, they do not pay off yet: would cost you " in run.stdout
+        assert "deferred" in run.stdout
+    assert "the cache has expired" in guard("distill", path, "--now", "2025-12-02").stdout
+
+
+def test_a_checkpoint_says_whether_it_is_due_and_why(tmp_path: Path) -> None:
+    """Judged at the leaf as in a run that goes on; not due is an answer too."""
+    path = tmp_path / "s.jsonl"
+    run_on = [*EXCHANGE[:3]]
+    for turn in range(5):
+        run_on += [calling(f"b{turn}", f"call-b{turn}"), result(f"s{turn}", f"call-b{turn}", "ok")]
+    path.write_bytes(session_bytes(*run_on))
+    words = ["distill", path, "--phase", "mid-run"]
+    waits = guard(*words)
+    assert waits.stdout.startswith("Nothing to do: No checkpoint: not due: ")
+    assert waits.stdout.endswith("of 60.0k characters.\n")
+    found = json.loads(guard(*words, "--json").stdout)["checkpoint"]
+    assert (found["due"], found["tier"]) == (False, None)
+    due = guard(*words, "--set", "midRunBatchChars=5000")
+    assert "Checkpoint due: 1" in due.stdout
+    assert json.loads(guard(*words, "--set", "midRunBatchChars=5000", "--json").stdout)["phase"] == "mid-run"
+    off = guard(*words, "--set", "midRun=false").stdout
+    assert off == "Nothing to do: Checkpoints are off (midRun is false).\n"
+    assert json.loads(guard("stage", "span", path, "--phase", "mid-run").stdout)[0]["answer"] == ""
+    assert "mid-run: " in _traced(path, tmp_path)
+
+
+def _traced(session: Path, folder: Path) -> str:
+    assert guard("trace", session, "-o", folder / "trace", "--phase", "mid-run").exit_code == 0
+    return (folder / "trace" / "trace.txt").read_text()
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_the_table_stays_readable(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No line is wider than the terminal; the kind has a column as soon as there is more than one."""
+    monkeypatch.setattr("context_guard_effects.cli.table.WIDTH", width)
+    example = Path(__file__).resolve().parents[1] / "docs" / "examples" / "pi-search.jsonl"
+    table = guard("distill", example).stdout.split("\n\n")[0].split("\n")
+    assert all(len(line) <= width for line in table)
+    assert "kind" in table[1]
+    assert any("small" in line for line in table)
+    assert any("kw" in line for line in table)
+
+
+def test_the_kind_has_no_column_where_all_are_large(session: Path) -> None:
+    assert "kind" not in guard("distill", session).stdout
+
+
+def test_recorded_answers_replay_exactly(session: Path, tmp_path: Path) -> None:
+    """--record writes what the judge said; --judge recorded: gives the same table, edits and record."""
+    answers = tmp_path / "answers.json"
+    first = guard("distill", session, "--record", answers)
+    again = guard("distill", session, "--judge", f"recorded:{answers}")
+    assert first.stdout == again.stdout
+    assert list(json.loads(answers.read_bytes())) == ["r1#0"]
+    assert [path.name for path in tmp_path.iterdir() if "partial" in path.name] == []
+
+
+def test_answers_that_cannot_be_recorded_stop_the_command(session: Path, tmp_path: Path) -> None:
+    """Before anything is written to the session."""
+    before = session.read_bytes()
+    for place in (tmp_path, tmp_path / "missing" / "answers.json", Path("/dev/full")):
+        run = guard("distill", session, "--write", "--record", place)
+        assert run.exit_code == 4
+        complaint(run)
+    assert before == session.read_bytes()
+
+
+def test_status_shows_the_branch_and_judges_nothing(session: Path) -> None:
+    """Before and after a pass; as JSON the record comes along."""
+    assert guard("status", session).stdout.endswith("Nothing has been judged on this branch.\n")
+    assert json.loads(guard("status", session, "--json").stdout)["last"] is None
+    guard("distill", session, "--write")
+    shown = guard("status", session)
+    assert (shown.exit_code, shown.stderr) == (0, "")
+    assert shown.stdout.startswith("🛡 −")
+    assert "  distilled large " in shown.stdout
+    found = json.loads(guard("status", session, "--json").stdout)
+    assert (found["outputs"], found["runs"], found["last"]["phase"]) == (1, 1, "run-end")
+
+
+def test_explain_says_why(session: Path) -> None:
+    """The rule or the figures, as text and as JSON; an unknown entry names the outputs there are."""
+    assert "step " in guard("explain", session, "r1").stdout
+    assert "left alone: " in guard("explain", session, "a1").stdout
+    found = json.loads(guard("explain", session, "r1", "--json").stdout)
+    assert (found["entryId"], found["kind"], found["outcome"]) == ("r1", "large", "distilled")
+    assert found["segments"][0]["chunks"][0]["firstLine"] == 1
+    run = guard("explain", session, "nope")
+    assert run.exit_code == 3
+    assert "tool outputs of this branch: r1" in complaint(run)
+
+
+def test_explain_names_the_branch_that_is_needed(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(session_bytes(*EXCHANGE, user("p2", "anew") | {"parentId": None}))
+    assert "another branch: give --leaf" in complaint(guard("explain", path, "r1"))
+    assert guard("explain", path, "r1", "--leaf", "a2").exit_code == 0
+
+
 BAD_FILES = {
     "empty": b"",
     "text": b"hello\n",
@@ -160,12 +275,15 @@ BAD_FILES = {
 
 
 @pytest.mark.parametrize("kind", BAD_FILES)
-@pytest.mark.parametrize("command", [["distill"], ["distill", "--write"], ["stage", "chunks"], ["recall", "r1"]])
+@pytest.mark.parametrize(
+    "command",
+    [["distill"], ["distill", "--write"], ["stage", "chunks"], ["status"], ["recall", "r1"], ["explain", "r1"]],
+)
 def test_a_file_that_is_no_session_is_told_in_one_line(tmp_path: Path, kind: str, command: list[str]) -> None:
     """Exit code 3, the file's name in the message, its bytes as they were."""
     path = tmp_path / "bad.jsonl"
     path.write_bytes(BAD_FILES[kind])
-    run = guard(*(["recall", path, "r1"] if command[0] == "recall" else [*command, path]))
+    run = guard(*([command[0], path, "r1"] if command[-1] == "r1" else [*command, path]))
     assert run.exit_code == 3
     assert "bad.jsonl" in complaint(run)
     assert run.stdout == ""
@@ -213,6 +331,10 @@ def test_an_unknown_leaf_names_those_there_are(session: Path, command: list[str]
         ["stage", "everything", "x"],
         ["trace", "x"],
         ["recall", "x", "y", "--offset", "three"],
+        ["distill", "x", "--now", "noon"],
+        ["distill", "x", "--phase", "later"],
+        ["explain", "x"],
+        ["status"],
         ["config", "wat"],
         ["--wat"],
     ],

@@ -4,14 +4,16 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from apply import apply
-from build import answer, call, calls, edit, lines, note, prompt, recorded, result, session
+from build import Piece, answer, call, calls, edit, lines, note, prompt, recorded, result, session
 from hypothesis import HealthCheck, given, settings
+from msgspec.structs import replace
 from random_passes import Judge, read_boundary, read_config, run_pass
 from transcripts import Talk, Tape, tapes
 
 from context_guard.answers import Answer, Answers, Asked, ChoiceAnswer, YesNoAnswer
 from context_guard.boundary import MID_RUN, RUN_END, Boundary
 from context_guard.config import Config
+from context_guard.decisions import Decision
 from context_guard.explain import Explanation, explain, explanation_text
 from context_guard.left_alone import NO_RULE
 from context_guard.records import ItemResult, Phase, Record
@@ -62,16 +64,17 @@ def past(*results: ItemResult, phase: Phase = "run-end") -> Record:
 
 def test_a_distilled_output_is_explained_chunk_by_chunk() -> None:
     """Its probabilities against the thresholds by name, the step that applied, the share that stays, the cost."""
-    found = told(RUN, "e3", lambda name: {"focus": "chunk_2", "chunk_4": 0.75}.get(name, 0.2))
+    said: dict[str, float | str | None] = {"focus": "chunk_2", "chunk_4": 0.75}
+    found = told(RUN, "e3", lambda name: said.get(name, 0.2))
     assert (found.kind, found.outcome, found.reason) == ("large", "distilled", "chunks")
     text = explanation_text(found)
     assert text.startswith("e3 bash `cat log`\n  distilled (chunks): large item of a run-end pass, 8")
     assert "segment e3#0: keep_whole .20, focus chunk_2 .65, 2 of 7 chunks kept" in text
     assert "step 5: chunks from chunkKeepThreshold .60 on stay, and the one that focus is on" in text
-    assert "drop chunk_1 p.20 lines 1–3, 131 characters" in text
+    assert "drop chunk_1 p.20 lines 1–3, 128 characters" in text
     assert "keep chunk_2 p.20 focus lines 4–6" in text
     assert "keep chunk_4 p.75 lines 10–12" in text
-    assert "rule: 2 of 7 chunks would stay: 31 % of its characters, within maxKeepRatio 60 %." in text
+    assert "rule: 2 of 7 chunks would stay: 30 % of its characters, within maxKeepRatio 60 %." in text
     assert "cost: The edits are free: the cache has expired, 3" in text
     assert text.endswith('the original: recall({"entryId":"e3"})\n')
 
@@ -97,7 +100,7 @@ def test_each_step_of_the_decision_has_a_name(say: dict[str, float | str | None]
 
 def test_weak_answers_are_the_last_step() -> None:
     """Where focus is on `whole` but too weakly everything stays; on anything else its best chunk."""
-    strict = Config(**{**_fields(SMALL), "focus_whole_threshold": 0.9, "none_threshold": 0.9})
+    strict = replace(SMALL, focus_whole_threshold=0.9, none_threshold=0.9)
     whole = told(RUN, "e3", lambda name: "whole" if name == "focus" else 0.1, strict)
     assert whole.segments[0].step == "step 7: no chunk passes, and focus, weak as it is, is on whole: all of it stays"
     best = told(RUN, "e3", drop, strict)
@@ -120,7 +123,7 @@ def test_an_edit_that_is_not_worth_it_says_by_how_much() -> None:
         "5 of 7 chunks would stay: 75 % of its characters, more than maxKeepRatio 60 %, so an edit is not worth it."
         == most.rule
     )
-    loose = Config(**{**_fields(SMALL), "max_keep_ratio": 1.0})
+    loose = replace(SMALL, max_keep_ratio=1.0)
     longer = told(RUN, "e3", lambda name: drop(name) if name in ("focus", "keep_whole", "chunk_7") else 0.9, loose)
     assert longer.rule.endswith("the text would be no shorter, so an edit is not worth it.")
 
@@ -135,8 +138,8 @@ def test_a_deferred_edit_says_what_it_would_cost() -> None:
     assert cost.startswith("The edits wait, they do not pay off yet: would cost you ")
 
 
-OLD = [prompt("An old matter"), call("bash"), result(lines(60)), answer("Done.")]
-AFTER = [prompt("a"), answer("b"), prompt("c"), answer("d"), prompt("new"), answer("ok")]
+OLD: list[Piece] = [prompt("An old matter"), call("bash"), result(lines(60)), answer("Done.")]
+AFTER: list[Piece] = [prompt("a"), answer("b"), prompt("c"), answer("d"), prompt("new"), answer("ok")]
 
 
 def test_small_outputs_exchanges_and_images_are_explained_by_their_threshold() -> None:
@@ -158,24 +161,39 @@ def test_small_outputs_exchanges_and_images_are_explained_by_their_threshold() -
     assert told(image, "e3").rule == "Its images are 4 turns old; they go after 3 turns (imageKeepTurns)."
 
 
-def _turns(count: int) -> Iterator[object]:
+def _turns(count: int) -> Iterator[Piece]:
     for _ in range(count):
         yield call("bash")
         yield result("ok")
 
 
-UNTOUCHED = [
+UNTOUCHED: list[tuple[str, list[Piece], str, str]] = [
     ("small", [prompt("?"), call("bash"), result("short"), answer(".")], "e3", "fewer than the 400 of smallResultMin"),
     ("tool", [prompt("?"), call("edit"), result(lines(20)), answer(".")], "e3", "The tool edit is excluded"),
-    ("image", [prompt("?"), call("x"), result("a", images=1), answer(".")], "e3", "an image that is 1 turn old; images"),
-    ("foreign", [prompt("?"), call("x"), result(lines(20)), answer("."), edit("e3", "z")], "e3", "Somebody else's edit"),
+    (
+        "image",
+        [prompt("?"), call("x"), result("a", images=1), answer(".")],
+        "e3",
+        "an image that is 1 turn old; images",
+    ),
+    (
+        "foreign",
+        [prompt("?"), call("x"), result(lines(20)), answer("."), edit("e3", "z")],
+        "e3",
+        "Somebody else's edit",
+    ),
     (
         "ours",
         [prompt("?"), call("x"), result(lines(20)), answer("."), edit("e3", "[context-guard] Distilled")],
         "e3",
         "It is distilled already",
     ),
-    ("omitted", [prompt("?"), call("x"), result(lines(20)), answer("."), edit("e3", None)], "e3", "An edit has omitted"),
+    (
+        "omitted",
+        [prompt("?"), call("x"), result(lines(20)), answer("."), edit("e3", None)],
+        "e3",
+        "An edit has omitted",
+    ),
     ("unfinished", [prompt("?"), call("x"), result(lines(20))], "e3", "The last run did not end in an answer"),
     ("answer", [prompt("?"), call("x"), result(lines(20)), answer(".")], "e4", "of that, only tool outputs are"),
     ("summary", [note("n"), prompt("?"), answer(".")], "e1", "It stands before the first prompt"),
@@ -194,9 +212,9 @@ UNTOUCHED = [
 
 
 @pytest.mark.parametrize(("pieces", "entry", "says"), [case[1:] for case in UNTOUCHED], ids=[it[0] for it in UNTOUCHED])
-def test_what_was_left_alone_names_its_rule(pieces: list[object], entry: str, says: str) -> None:
+def test_what_was_left_alone_names_its_rule(pieces: list[Piece], entry: str, says: str) -> None:
     """The first rule that ruled it out, with the setting's name where there is one."""
-    found = told(session(*pieces), entry)  # type: ignore[arg-type]  # pieces of three types
+    found = told(session(*pieces), entry)
     assert found.kind is None
     assert says in found.rule
     assert f"left alone: {found.rule}" in explanation_text(found)
@@ -207,8 +225,8 @@ def test_settings_that_rule_out_are_named() -> None:
     failed = session(prompt("?"), call("bash"), result(lines(20), error=True), answer("."))
     image = session(prompt("?"), call("x"), result("a", images=1), answer("."))
 
-    def says(transcript: Transcript, **settings: object) -> str:
-        return told(transcript, "e3", config=Config(**{**_fields(SMALL), **settings})).rule
+    def says(transcript: Transcript, **changes: object) -> str:
+        return told(transcript, "e3", config=replace(SMALL, **changes)).rule
 
     assert "(distillErrors is false)" in says(failed, distill_errors=False)
     assert "(imageKeepTurns is 0)" in says(image, image_keep_turns=0)
@@ -224,7 +242,7 @@ def test_a_checkpoint_says_who_is_too_young_who_was_judged_and_that_it_waits() -
     young = session(prompt("?"), call("bash"), result(lines(20)), call("bash"), result(lines(20)))
     says = told(young, "e3", boundary=MID_RUN).rule
     assert says == "It is too young: 1 turn old, and a checkpoint judges from 4 on (midRunMinAgeTurns)."
-    eager = Config(**{**_fields(SMALL), "mid_run_min_age_turns": 1})
+    eager = replace(SMALL, mid_run_min_age_turns=1)
     waits = told(young, "e3", config=eager, boundary=MID_RUN).rule
     assert "the checkpoint leaves it out (not due: 8" in waits
     before = recorded(past(ItemResult("e3", reason="whole-needed"), phase="mid-run"))
@@ -275,9 +293,7 @@ def test_hostile_labels_stay_on_their_line() -> None:
 
 
 @given(tapes)
-@settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
-)
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 def test_every_entry_of_any_pass_has_an_explanation(tape: bytes) -> None:
     """Never the shrug; what it says about kept and dropped chunks is what the pass decided."""
     for transcript, planned, settled in _passes(Tape(tape)):
@@ -289,9 +305,17 @@ def test_every_entry_of_any_pass_has_an_explanation(tape: bytes) -> None:
             assert NO_RULE not in found.rule, (entry.id, planned.phase)
             assert explanation_text(found)
             if entry.id in decided:
-                assert found.outcome == decided[entry.id].outcome
+                _check_decision(found, decided[entry.id])
             for segment in found.segments:
                 _check_step([chunk.kept for chunk in segment.chunks], segment.step)
+
+
+def _check_decision(found: Explanation, decision: Decision) -> None:
+    assert found.outcome == decision.outcome
+    if decision.kind == "large" and decision.replacement is not None:
+        assert "within maxKeepRatio" in found.rule
+    if decision.reason.startswith("not-worth"):
+        assert "so an edit is not worth it" in found.rule
 
 
 def _check_step(kept: list[bool], step: str) -> None:
@@ -325,7 +349,3 @@ def _pass(talk: Talk, config: Config, phase: Phase) -> Iterator[tuple[Transcript
     yield before, planned, settled
     if talk.tape.chance(70):
         talk.transcript = apply(before, settled.drafts)
-
-
-def _fields(config: Config) -> dict[str, object]:
-    return {name: getattr(config, name) for name in config.__struct_fields__}

@@ -127,7 +127,7 @@ def outputs() -> list[Request]:
             msgspec.structs.replace(
                 part,
                 text="\n".join(
-                    f"src/{other.replace(' ', '_')}.py:{line}: def {other.replace(' ', '_')}_{line}(value): return value"
+                    "src/{0}.py:{1}: def {0}_{1}(value): return value".format(other.replace(" ", "_"), line)
                     for line in range(10)
                 ),
             )
@@ -149,8 +149,8 @@ BOUND = 0.1
 
 @pytest.mark.parametrize("at", range(7))
 def test_a_plea_moves_no_other_chunk_of_the_local_judge(at: int) -> None:
-    """24 lines of pleading put into one chunk: no other chunk's raw probability moves by more than 0.1, and none of them
-    changes sides."""
+    """24 lines of pleading put into one chunk: no other chunk's raw probability moves by more than 0.1, and
+    none changes sides."""
     for request in outputs():
         parts = list(request.state.parts)
         parts[at] = msgspec.structs.replace(parts[at], text=f"{parts[at].text}\n{PLEAS}")

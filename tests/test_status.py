@@ -45,9 +45,9 @@ def test_what_is_kept_out_what_judging_took_and_the_last_pass() -> None:
     )
     assert told(transcript).split("\n") == [
         "🛡 −1.1k · 1",
-        "Kept out of the context now: about 1.1k tokens (4,564 characters), 1 tool output.",
+        "Kept out of the context now: about 1.1k tokens (4,364 characters), 1 tool output.",
         "Saved by all passes of this branch: about 1.1k tokens (4,569 characters).",
-        "Judged: 1 run and 1 checkpoint with 6 requests, $0.0016.",
+        "Passes: 1 at run end, 1 checkpoint; 6 requests to a judge, $0.0016.",
         "Last run by local (0.8 s, time ran out; 1 large, 1 small):",
         "  distilled large    4.6k → 27       e3 bash `a` (chunks)",
         "      judge: kw.05 keep 1/7",

@@ -6,12 +6,14 @@ spoils the answer it is in and no other.
 
 import json
 from math import isfinite
-from typing import Any, Literal, assert_never
+from typing import TYPE_CHECKING, Any, Literal, assert_never
 
 from msgspec import Struct
-from returns.result import Failure, Result, Success
 
 from context_guard.requests import Choice, Question, Request, YesNo
+
+if TYPE_CHECKING:
+    from returns.result import Result
 
 SUM_TOLERANCE = 0.05
 ROUNDING = 0.005
@@ -99,11 +101,13 @@ class Asked(Struct, frozen=True):
     """Whether the time budget ran out."""
 
 
-def read_answers(request: Request, body: bytes, usd_per_million: float = 0.0) -> Result[Answers, Unanswered]:
+def read_answers(request: Request, body: bytes, usd_per_million: float = 0.0) -> "Result[Answers, Unanswered]":
     """The usable answers of a reply; a failure only when it is no reply at all.
 
     The cost is the server's own figure where it sends one, otherwise its input tokens at `usd_per_million`.
     """
+    from returns.result import Failure, Success  # only here: `import context_guard` would take a third longer
+
     try:
         reply = json.loads(body.decode("utf-8-sig"), object_pairs_hook=_to_object, parse_constant=_no_number)
     except (ValueError, RecursionError):

@@ -33,6 +33,8 @@ class Chunk(Struct, frozen=True):
     joined: bool = False
     """Whether it goes on in the line in which the chunk before it ends: no newline stands between them."""
     role: Role = ""
+    continued: bool = False
+    """Whether it goes on with the failure of the chunk before it."""
 
     @property
     def stop(self) -> int:
@@ -67,9 +69,7 @@ def cut_chunks(candidate: Candidate, config: Config) -> Cut:
 
 def join_chunks(chunks: tuple[Chunk, ...]) -> str:
     """The text that the chunks were cut from."""
-    return "".join(
-        chunk.text if chunk.joined or not place else f"\n{chunk.text}" for place, chunk in enumerate(chunks)
-    )
+    return "".join(chunk.text if chunk.joined or not place else f"\n{chunk.text}" for place, chunk in enumerate(chunks))
 
 
 def target_chars(length: int, config: Config) -> int:
@@ -90,22 +90,26 @@ def _to_chunks(text: str, lines: list[str], pieces: list[Piece], target: int, hu
     offset = index = 0
     for piece in pieces:
         length = sum(map(len, lines[piece.start : piece.end])) + piece.end - piece.start - 1
-        files = tuple(dict.fromkeys(piece.files))
-        if length <= huge:
-            yield Chunk(index, piece.start, piece.end, offset, text[offset : offset + length], files, role=piece.role)
-            index, offset = index + 1, offset + length + 1
-            continue
-        for start, end in _around_huge(lines, piece, huge):
-            if end > start + 1 or len(lines[start]) <= huge:
-                size = sum(map(len, lines[start:end])) + end - start - 1
-                yield Chunk(index, start, end, offset, text[offset : offset + size], files, role=piece.role)
-                index, offset = index + 1, offset + size + 1
-                continue
-            line, at = lines[start], 0
-            for stop, role in find_stops(line, target):
-                yield Chunk(index, start, end, offset + at, line[at:stop], files, at > 0, role or piece.role)
+        runs = [(piece.start, piece.end)] if length <= huge else _around_huge(lines, piece, huge)
+        for start, end in runs:
+            size = length if length <= huge else sum(map(len, lines[start:end])) + end - start - 1
+            is_huge = size > huge and end == start + 1
+            stops = find_stops(lines[start], target) if is_huge else iter([(size, piece.role)])
+            at = 0
+            for stop, role in stops:
+                yield Chunk(
+                    index=index,
+                    start=start,
+                    end=end,
+                    offset=offset + at,
+                    text=text[offset + at : offset + stop],
+                    files=tuple(dict.fromkeys(piece.files)),
+                    joined=at > 0,
+                    role=role or piece.role,
+                    continued=piece.continued or (piece.role == "failure" and start > piece.start),
+                )
                 index, at = index + 1, stop
-            offset += len(line) + 1
+            offset += size + 1
 
 
 def _around_huge(lines: list[str], piece: Piece, huge: int) -> Iterator[tuple[int, int]]:

@@ -4,11 +4,14 @@ Names on disk are the original's (camelCase), so its `context-guard.json` is rea
 """
 
 import json
-from typing import Annotated, Any, Self, get_type_hints
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Any, Self, get_type_hints
 
 import msgspec
 from msgspec import Meta, Struct, field
-from returns.result import Failure, Result, Success
+
+if TYPE_CHECKING:
+    from returns.result import Result
 
 _MAX_CHARS = 10_000_000
 
@@ -176,6 +179,17 @@ class Config(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_f
         bool,
         Meta(description="A distilled output keeps the tool's own closing notices: truncation, exit code, time-out."),
     ] = True
+    hard_keeps: Annotated[
+        bool,
+        Meta(
+            description="Failures, summaries and exit lines, lines that the answer quotes or an edit used, and headers "
+            "stay under any judge while they are current."
+        ),
+    ] = True
+    trim_lines: Annotated[
+        bool,
+        Meta(description="Leave out blank runs, repeated lines and passed tests inside of what stays."),
+    ] = True
     cut_by_kind: Annotated[
         bool,
         Meta(
@@ -199,6 +213,9 @@ class Config(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_f
             run_end_break_even=False,
             original_costs=True,
             keep_notices=False,
+            hard_keeps=False,
+            trim_lines=False,
+            cut_by_kind=False,
             original_cuts=True,
             original_texts=True,
         )
@@ -216,11 +233,18 @@ class ParsedConfig(Struct, frozen=True):
     """One sentence for each value that was not usable, naming key, value and range."""
 
 
-_FIELDS = {f.encode_name: f for f in msgspec.structs.fields(Config)}
-_TYPES = get_type_hints(Config, include_extras=True)
+@cache
+def _fields() -> dict[str, msgspec.structs.FieldInfo]:
+    """By their keys on disk. Worked out when the first settings are read: that takes longer than other imports."""
+    return {found.encode_name: found for found in msgspec.structs.fields(Config)}
 
 
-def parse_config(source: bytes | str, base: Config | None = None) -> Result[ParsedConfig, ConfigError]:
+@cache
+def _types() -> dict[str, Any]:
+    return get_type_hints(Config, include_extras=True)
+
+
+def parse_config(source: bytes | str, base: Config | None = None) -> "Result[ParsedConfig, ConfigError]":
     """Settings from JSON text: a bad value falls back to `base` (the default), the others survive.
 
     Fails only when the text is no JSON object; unknown keys are ignored here and kept by `patch_config`.
@@ -233,18 +257,18 @@ def apply_settings(settings: dict[str, Any], base: Config) -> ParsedConfig:
     values: dict[str, Any] = {}
     warnings: list[str] = []
     for key, value in settings.items():
-        if key not in _FIELDS:
+        if key not in _fields():
             continue
-        name = _FIELDS[key].name
+        name = _fields()[key].name
         try:
-            values[name] = msgspec.convert(_lenient(key, value), _TYPES[name])
+            values[name] = msgspec.convert(_lenient(key, value), _types()[name])
         except msgspec.ValidationError:
             kept = _printed(getattr(base, name))
             warnings.append(f"{key}: {_printed(value)} is not usable ({range_of(key)}); using {kept}")
     return ParsedConfig(config=msgspec.structs.replace(base, **values), warnings=tuple(warnings))
 
 
-def patch_config(source: bytes | str, changes: dict[str, Any]) -> Result[str, ConfigError]:
+def patch_config(source: bytes | str, changes: dict[str, Any]) -> "Result[str, ConfigError]":
     """The settings text with `changes` (keys as on disk) laid over it; every other key stays, known or not.
 
     A text that cannot be read is not written over: the failure says why.
@@ -254,13 +278,13 @@ def patch_config(source: bytes | str, changes: dict[str, Any]) -> Result[str, Co
     )
 
 
-def unknown_keys(source: bytes | str) -> Result[tuple[str, ...], ConfigError]:
-    return _read_object(source).map(lambda settings: tuple(key for key in settings if key not in _FIELDS))
+def unknown_keys(source: bytes | str) -> "Result[tuple[str, ...], ConfigError]":
+    return _read_object(source).map(lambda settings: tuple(key for key in settings if key not in _fields()))
 
 
 def range_of(key: str) -> str:
     """What a setting accepts, in words; `key` as on disk."""
-    annotated = _TYPES[_FIELDS[key].name]
+    annotated = _types()[_fields()[key].name]
     meta: Meta = annotated.__metadata__[0]
     kind: Any = annotated.__origin__
     if kind is bool:
@@ -277,7 +301,9 @@ def config_schema() -> dict[str, Any]:
     return msgspec.json.schema(Config)
 
 
-def _read_object(source: bytes | str) -> Result[dict[str, Any], ConfigError]:
+def _read_object(source: bytes | str) -> "Result[dict[str, Any], ConfigError]":
+    from returns.result import Failure, Success  # only here: most programs read no settings, and it takes a while
+
     try:
         text = source.decode("utf-8-sig") if isinstance(source, bytes) else source
         settings = json.loads(text)
@@ -290,7 +316,7 @@ def _read_object(source: bytes | str) -> Result[dict[str, Any], ConfigError]:
 
 def _lenient(key: str, value: Any) -> Any:
     """The three forms that the original takes too: 4000.0 for 4000, a padded model, a list with strays in it."""
-    kind = _TYPES[_FIELDS[key].name].__origin__
+    kind = _types()[_fields()[key].name].__origin__
     if kind is int and isinstance(value, float) and value.is_integer():
         return int(value)
     if kind is str and isinstance(value, str):

@@ -7,9 +7,11 @@ from msgspec import Struct
 from context_guard.candidates import Candidate
 from context_guard.chunks import Cut
 from context_guard.config import Config
+from context_guard.holds import NO_HOLDS, Holds, add_holds
 from context_guard.keep_sets import KeepSet
 from context_guard.records import ItemResult, Kind, Outcome, Phase
 from context_guard.render import render
+from context_guard.trims import find_trims
 
 DEFERRED = "deferred"
 """Reason of an item that may go, but whose edit does not pay yet."""
@@ -37,19 +39,28 @@ class Decision(Struct, frozen=True):
 
 
 def decide_output(
-    candidate: Candidate, cut: Cut, keep_sets: tuple[KeepSet, ...], answer: str, config: Config, phase: Phase
+    candidate: Candidate,
+    cut: Cut,
+    keep_sets: tuple[KeepSet, ...],
+    answer: str,
+    config: Config,
+    phase: Phase,
+    holds: Holds = NO_HOLDS,
 ) -> Decision:
-    """Combine the keep sets of an output's segments; edit only where it pays."""
+    """Combine the keep sets of an output's segments and what is held in any case; edit only where it pays."""
     kept = sorted({index for keep_set in keep_sets for index in keep_set.kept})
     if len(kept) == len(cut.chunks):
         reasons = dict.fromkeys(keep_set.reason for keep_set in keep_sets if keep_set.keeps_all)
         return _kept(candidate, cut, keep_sets, ",".join(reasons) or "all-chunks")
     if config.keep_cited_files:
         kept = sorted({*kept, *_cited_chunks(cut, answer)})
+    if config.hard_keeps:
+        kept = add_holds(kept, cut, holds)
     length = len(candidate.text)
     if sum(len(cut.chunks[index].text) + 1 for index in kept) > length * config.max_keep_ratio:
         return _kept(candidate, cut, keep_sets, _not_worth(keep_sets))
-    rendering = render(candidate, cut, tuple(kept), config, phase)
+    trims = find_trims(cut, kept, answer) if config.trim_lines else {}
+    rendering = render(candidate, cut, tuple(kept), config, phase, trims)
     if len(rendering.text) >= length:
         return _kept(candidate, cut, keep_sets, _not_worth(keep_sets))
     return Decision(

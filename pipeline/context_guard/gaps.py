@@ -1,8 +1,9 @@
 """What of an output stays and what goes, as stretches of its text in order: slices to copy, gaps to tell about."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Literal
 
+import msgspec
 from msgspec import Struct
 
 from context_guard.chunks import Chunk, Cut
@@ -31,66 +32,95 @@ class Stretch(Struct, frozen=True):
     joined: bool = False
     """Whether it begins inside the line in which the stretch before it ends."""
     why: Why = ""
-    chunks: tuple[int, ...] = ()
-    """The dropped chunks of a gap; none for lines of a kept chunk."""
+    first: int = 0
+    """The first of the dropped chunks of a gap."""
+    last: int = 0
+    """The chunk after the last of them."""
 
 
-def find_stretches(cut: Cut, kept: frozenset[int], trims: tuple[Trim, ...], notice: int) -> list[Stretch]:
-    """Every line is in one; `notice` is the first of the closing lines that stay, the line count for none."""
+def find_stretches(
+    text: str, cut: Cut, kept: frozenset[int], trims: Mapping[int, tuple[Trim, ...]], notice: int
+) -> list[Stretch]:
+    """Every line is in one; `trims` by chunk; `notice` is the first of the closing lines that stay in any case.
+
+    A gap is either whole lines or a part of one line of which another part stays.
+    """
     found: list[Stretch] = []
+    gap: Stretch | None = None
+    torn = _torn_lines(cut, kept)
     for chunk in cut.chunks:
+        if gap is not None and (chunk.index in kept or _line_of(chunk, torn) != _line_of(gap, torn)):
+            found.append(gap)
+            gap = None
         if chunk.index in kept:
-            found += _pieces(chunk, [trim for trim in trims if chunk.start <= trim.start < chunk.end])
-        elif found and not found[-1].kept and not found[-1].why:
-            last = found[-1]
-            chunks = (*last.chunks, chunk.index)
-            found[-1] = Stretch(
-                last.start, chunk.end, last.offset, chunk.stop, False, last.joined, "", chunks
-            )
+            found += _pieces(chunk, trims.get(chunk.index, ()))
         else:
-            found.append(
-                Stretch(chunk.start, chunk.end, chunk.offset, chunk.stop, False, chunk.joined, "", (chunk.index,))
-            )
-    return _with_notice(cut, found, notice)
+            gap = _stretch(chunk, False) if gap is None else _up_to(gap, chunk)
+    if gap is not None:
+        found += [gap] if _line_of(gap, torn) >= 0 else _with_notice(text, gap, notice)
+    return found
 
 
-def _pieces(chunk: Chunk, trims: list[Trim]) -> Iterator[Stretch]:
+def _torn_lines(cut: Cut, kept: frozenset[int]) -> frozenset[int]:
+    """The lines of which a part stays and a part goes."""
+    inside = {chunk.start for chunk in cut.chunks if chunk.joined}
+    stays = {chunk.start for chunk in cut.chunks if chunk.start in inside and chunk.index in kept}
+    return frozenset(chunk.start for chunk in cut.chunks if chunk.start in stays and chunk.index not in kept)
+
+
+def _line_of(part: Chunk | Stretch, torn: frozenset[int]) -> int:
+    """The torn line that it is a part of; -1 for whole lines."""
+    return part.start if part.start in torn else -1
+
+
+def _stretch(chunk: Chunk, kept: bool) -> Stretch:
+    return Stretch(
+        start=chunk.start,
+        end=chunk.end,
+        offset=chunk.offset,
+        stop=chunk.stop,
+        kept=kept,
+        joined=chunk.joined,
+        first=chunk.index,
+        last=chunk.index + 1,
+    )
+
+
+def _up_to(gap: Stretch, chunk: Chunk) -> Stretch:
+    return msgspec.structs.replace(gap, end=chunk.end, stop=chunk.stop, last=chunk.index + 1)
+
+
+def _pieces(chunk: Chunk, trims: tuple[Trim, ...]) -> Iterator[Stretch]:
     """A kept chunk as slices with gaps between them."""
+    whole = _stretch(chunk, True)
     if not trims:
-        yield Stretch(chunk.start, chunk.end, chunk.offset, chunk.stop, True, chunk.joined)
+        yield whole
         return
     lines = chunk.text.split("\n")
-    start, offset = chunk.start, chunk.offset
-    marks = [(trim.start, trim.end, trim.why) for trim in trims]
-    cuts: list[tuple[int, bool, Why]] = []
-    for first, last, why in marks:
-        if first > start:
-            cuts.append((first, True, ""))
-        cuts.append((last, False, why))
-        start = last
-    if start < chunk.end:
-        cuts.append((chunk.end, True, ""))
-    start = chunk.start
-    for end, stays, why in cuts:
-        size = sum(map(len, lines[start - chunk.start : end - chunk.start])) + end - start - 1
-        joined = chunk.joined and start == chunk.start
-        yield Stretch(start, end, offset, offset + size, stays, joined, why)
-        start, offset = end, offset + size + 1
+    at, offset = chunk.start, chunk.offset
+    bounds: list[tuple[int, bool, Why]] = []
+    for trim in trims:
+        bounds += [(trim.start, True, ""), (trim.end, False, trim.why)]
+    for end, stays, why in [*bounds, (chunk.end, True, "")]:
+        if end == at:
+            continue
+        stop = offset + sum(map(len, lines[at - chunk.start : end - chunk.start])) + end - at - 1
+        joined = chunk.joined and at == chunk.start
+        yield msgspec.structs.replace(
+            whole, start=at, end=end, offset=offset, stop=stop, kept=stays, joined=joined, why=why
+        )
+        at, offset = end, stop + 1
 
 
-def _with_notice(cut: Cut, found: list[Stretch], notice: int) -> list[Stretch]:
-    """The stretches with the closing notice of a gap at the end as a slice of its own."""
-    last = found[-1]
-    if last.kept or notice >= last.end:
-        return found
-    closing = max(notice, last.start + last.joined)
-    text = "\n".join(cut.chunks[index].text for index in last.chunks if cut.chunks[index].end > closing)
-    tail = text.split("\n")[closing - last.end :] if closing < last.end else []
-    if not tail:
-        return found
-    offset = last.stop - sum(map(len, tail)) - len(tail) + 1
-    slice_ = Stretch(closing, last.end, offset, last.stop, True)
-    if closing == last.start:
-        return [*found[:-1], slice_]
-    gap = Stretch(last.start, closing, last.offset, offset - 1, False, last.joined, "", last.chunks)
-    return [*found[:-1], gap, slice_]
+def _with_notice(text: str, gap: Stretch, notice: int) -> list[Stretch]:
+    """A gap at the end, and the closing notice as a slice behind it."""
+    closing = max(notice, gap.start)
+    if closing >= gap.end:
+        return [gap]
+    offset = len(text)
+    for _ in range(gap.end - closing):
+        offset = text.rfind("\n", 0, offset)
+    slice_ = msgspec.structs.replace(gap, start=closing, offset=offset + 1, kept=True, joined=False)
+    if closing == gap.start:
+        return [slice_]
+    return [msgspec.structs.replace(gap, end=closing, stop=offset), slice_]

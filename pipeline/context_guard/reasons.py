@@ -1,11 +1,17 @@
 """What a decision on an item rests on, in a sentence: the threshold, size or age, with its figures."""
 
+from context_guard.chunks import Cut
 from context_guard.config import Config
 from context_guard.decisions import DEFERRED, Decision, cited_files
+from context_guard.holds import add_holds, find_holds
+from context_guard.requests import chunk_id
 from context_guard.stages import Plan, Settlement
 from context_guard.text import format_probability as p
 from context_guard.text import plural
 from context_guard.whole import Verdict, read_verdicts
+
+MOST_NAMED = 6
+"""Chunks named in a sentence."""
 
 
 def why_decided(decision: Decision, plan: Plan, settlement: Settlement) -> str:
@@ -44,18 +50,21 @@ def _sized(decision: Decision, plan: Plan, settlement: Settlement) -> str:
     """What of a large output would stay, against the share that an edit may leave."""
     config = plan.config
     cut = next(cut for cut in plan.chunks if cut.entry_id == decision.entry_id)
-    kept = {index for item in settlement.keep_sets if item.entry_id == decision.entry_id for index in item.kept}
-    if len(kept) == len(cut.chunks):
+    judged = {index for item in settlement.keep_sets if item.entry_id == decision.entry_id for index in item.kept}
+    if len(judged) == len(cut.chunks):
         return f"All of its {plural(len(cut.chunks), 'chunk')} stay ({decision.reason})."
-    cited = ""
-    if config.keep_cited_files:
-        answers = {span.start_id: span.answer for span in plan.spans}
-        run = next(item.run_id for item in plan.items.large if item.entry_id == decision.entry_id)
-        more = {chunk.index for chunk in cut.chunks if cited_files(chunk.files, answers.get(run, ""))} - kept
-        cited = f", {len(more)} of them in files that the answer names (keepCitedFiles)" if more else ""
-        kept |= more
+    cited, held = _added(decision, plan, cut, judged)
+    kept = judged | cited | held
+    added = [
+        f"{_named(indexes)} {why}"
+        for indexes, why in (
+            (cited, "in files that the answer names (keepCitedFiles)"),
+            (held, "held whatever the judge says (hardKeeps)"),
+        )
+        if indexes
+    ]
+    stay = f"{len(kept)} of {plural(len(cut.chunks), 'chunk')} would stay{''.join(f', {said}' for said in added)}"
     chars = sum(len(cut.chunks[index].text) + 1 for index in kept)
-    stay = f"{len(kept)} of {plural(len(cut.chunks), 'chunk')} would stay{cited}"
     if chars > decision.before_chars * config.max_keep_ratio:
         return (
             f"{stay}: {_share(chars, decision)} of its characters, more than maxKeepRatio "
@@ -66,6 +75,27 @@ def _sized(decision: Decision, plan: Plan, settlement: Settlement) -> str:
     return (
         f"{stay}: {_share(chars, decision)} of its characters, within maxKeepRatio {_percent(config.max_keep_ratio)}."
     )
+
+
+def _added(decision: Decision, plan: Plan, cut: Cut, judged: set[int]) -> tuple[set[int], set[int]]:
+    """What stays beside what the judge kept: cited, and held."""
+    config = plan.config
+    candidate = next(item for item in plan.items.large if item.entry_id == decision.entry_id)
+    span = next(span for span in plan.spans if span.start_id == candidate.run_id)
+    cited: set[int] = set()
+    if config.keep_cited_files:
+        cited = {chunk.index for chunk in cut.chunks if cited_files(chunk.files, span.answer)} - judged
+    held: set[int] = set()
+    if config.hard_keeps:
+        holds = find_holds(candidate, cut, span, config)
+        held = set(add_holds(sorted(judged | cited), cut, holds)) - judged - cited
+    return cited, held
+
+
+def _named(indexes: set[int]) -> str:
+    names = [chunk_id(index) for index in sorted(indexes)]
+    more = [f"{len(names) - MOST_NAMED} more"] if len(names) > MOST_NAMED else []
+    return ", ".join([*names[:MOST_NAMED], *more])
 
 
 def _share(chars: int, decision: Decision) -> str:

@@ -129,8 +129,7 @@ def _candidates(text: str, is_env: bool) -> Iterator[Found]:
     for rule in (*TOKENS, *PLACES):
         if any(hint in lowered for hint in rule.hints):
             yield from _all(rule.pattern, text, rule.name)
-    if any(hint in lowered for hint in NAMED_HINTS):
-        yield from _named(text)
+    yield from _named(text, lowered)
     if is_env:
         yield from _all(ENV_LINE, text, "env-value")
     yield from _blobs(text)
@@ -144,19 +143,30 @@ def _all(pattern: re.Pattern[str], text: str, name: str) -> Iterator[Found]:
             yield start, end, MASK.format(name)
 
 
-def _named(text: str) -> Iterator[Found]:
+def _named(text: str, lowered: str) -> Iterator[Found]:
     """A quoted value is masked whatever it is; a bare one when it looks like no word and no code, or in an
     assignment to a name in capitals."""
-    for match in NAMED.finditer(text):
+    hints = [hint for hint in NAMED_HINTS if hint in lowered]
+    # By line and not by place: a few characters become two in lower case.
+    by_line = zip(text.split("\n"), lowered.split("\n"), strict=True) if hints else ()
+    at = 0
+    for line, low in by_line:
+        if any(hint in low for hint in hints):
+            yield from ((at + start, at + end, mask) for start, end, mask in _named_in(line))
+        at += len(line) + 1
+
+
+def _named_in(line: str) -> Iterator[Found]:
+    for match in NAMED.finditer(line):
         group = "double" if match["double"] else "single" if match["single"] else "bare"
         start, end = match.span(group)
         value = match[group]
-        if PLACEHOLDER.match(value) or len(value) < 4 or _is_search_hit(text, match):
+        if PLACEHOLDER.match(value) or len(value) < 4 or _is_search_hit(line, match):
             continue
         if group != "bare":
             masked = match["sign"] not in ("==", "===") and " " not in value
         else:
-            masked = _looks_random(value) or (match["sign"] == "=" and _is_capital(text, match.start()))
+            masked = _looks_random(value) or (match["sign"] == "=" and _is_capital(line, match.start()))
         if masked:
             yield start, end, MASK.format("secret")
 

@@ -10,6 +10,7 @@ from msgspec import Struct
 from context_guard.candidates import Candidate
 from context_guard.chunks import Cut
 from context_guard.history import History
+from context_guard.readable import readable
 from context_guard.records import Phase
 from context_guard.segments import Segment
 from context_guard.span import Span
@@ -162,7 +163,7 @@ def _state(span: Span, candidate: Candidate, cut: Cut, segment: Segment, text: S
         status=text.failed if candidate.is_error else "",
         args=shorten(candidate.args, ARGS_CHARS),
         size=lines if segment.of == 1 else f"{lines}; this is part {segment.index + 1} of {segment.of}",
-        parts=tuple(Part(id=chunk_id(index), text=cut.chunks[index].text) for index in segment.chunks),
+        parts=tuple(Part(id=chunk_id(index), text=readable(cut.chunks[index].text)) for index in segment.chunks),
     )
 
 

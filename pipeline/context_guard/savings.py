@@ -1,6 +1,6 @@
 """What is kept out of the context now, what all passes saved, and what judging took: from the branch alone.
 
-So the figures follow branches, reloads and compaction. They are sizes, not a bill: see `cache/` for what a request costs.
+So the figures follow branches, reloads and compaction. They are sizes, not a bill: `cache/` has what a request costs.
 """
 
 from typing import Literal

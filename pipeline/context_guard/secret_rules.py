@@ -37,7 +37,11 @@ TOKENS = (
     _rule("aws-access-key", "akia asia abia acca", r"(?<![A-Z0-9])(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}(?![A-Z0-9])"),
     _rule("github-token", "ghp_ gho_ ghu_ ghs_ ghr_", r"gh[pousr]_[A-Za-z0-9]{30,255}"),
     _rule("github-token", "github_pat_", r"github_pat_[A-Za-z0-9_]{22,255}"),
-    _rule("gitlab-token", "gl", _START + r"gl(?:pat|dt|rt|cbt|ptt|ft|imt|agent|oas|soat|ffct)-[A-Za-z0-9_-]{20,255}"),
+    _rule(
+        "gitlab-token",
+        "glpat- gldt- glrt- glcbt- glptt- glft- glimt- glagent- gloas- glsoat- glffct-",
+        _START + r"gl(?:pat|dt|rt|cbt|ptt|ft|imt|agent|oas|soat|ffct)-[A-Za-z0-9_-]{20,255}",
+    ),
     _rule("slack-token", "xox xapp-", r"(?:xox[abceoprs]|xapp)-[A-Za-z0-9-]{10,255}"),
     _rule(
         "slack-webhook",
@@ -57,7 +61,11 @@ TOKENS = (
     _rule("replicate-token", "r8_", _START + r"r8_[A-Za-z0-9]{30,}"),
     _rule("digitalocean-token", "_v1_", r"do[opr]_v1_[a-f0-9]{64}"),
     _rule("sendgrid-key", "sg.", _START + r"SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}"),
-    _rule("twilio-key", "sk ac", r"(?<![A-Za-z0-9])SK[0-9a-f]{32}(?![A-Za-z0-9])"),
+    _rule(
+        "twilio-key",
+        "sk0 sk1 sk2 sk3 sk4 sk5 sk6 sk7 sk8 sk9 ska skb skc skd ske skf",
+        r"(?<![A-Za-z0-9])SK[0-9a-f]{32}(?![A-Za-z0-9])",
+    ),
     _rule("telegram-token", ":aa", r"(?<![0-9])[0-9]{8,10}:AA[A-Za-z0-9_-]{33}"),
     _rule("databricks-token", "dapi", r"dapi[0-9a-f]{32}"),
     _rule("vault-token", "hvs. hvb. hvr.", r"hv[sbr]\.[A-Za-z0-9_-]{20,}"),
@@ -91,7 +99,7 @@ PLACES = (
 )
 
 NAMED = re.compile(
-    rf"{_NAMED}{_REST_OF_NAME}(?P<close>[\"']?)\s{{0,8}}(?P<sign>=>|:=|===?|=|:)\s{{0,8}}"
+    rf"{_NAMED}{_REST_OF_NAME}(?P<close>[\"']?)[ \t]{{0,8}}(?P<sign>=>|:=|===?|=|:)[ \t]{{0,8}}"
     r"(?:[bfru]?\"(?P<double>[^\"\n]{1,2000})\"|[bfru]?'(?P<single>[^'\n]{1,2000})'|(?P<bare>[^\s&\"'`,;(){}\[\]<>]{4,2000}))"
 )
 """A value under a name that says it is secret: `DB_PASSWORD=…`, `"apiKey": "…"`, `secret: …`."""

@@ -5,6 +5,9 @@ from msgspec import Struct
 from context_guard.chunks import Cut
 from context_guard.config import Config
 
+BLOB_COST = 200
+"""Encoded data is not sent: the judge sees how long it is."""
+
 
 class Segment(Struct, frozen=True):
     entry_id: str
@@ -27,7 +30,7 @@ def pack_segments(cut: Cut, config: Config) -> tuple[Segment, ...]:
     packs: list[list[int]] = []
     sizes: list[int] = []
     for chunk in cut.chunks:
-        cost = len(chunk.text) + 1
+        cost = BLOB_COST if chunk.role == "blob" else len(chunk.text) + (not chunk.joined)
         if packs and sizes[-1] + cost <= config.max_segment_chars and len(packs[-1]) < config.max_chunks_per_segment:
             packs[-1].append(chunk.index)
             sizes[-1] += cost

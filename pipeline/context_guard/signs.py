@@ -12,7 +12,8 @@ _MAX = 400
 
 _NOTICE = (
     r"\[Showing lines? [^\n]*\]|\[[0-9]+ more lines in file\.[^\n]*\]|\[[^\n\]]*limit reached[^\n]*\]"
-    r"|.{0,40}(?:\b[0-9,]+ (?:lines?|chars?|characters|bytes|tokens|rows|files) (?:were )?(?:truncated|omitted|elided|not shown)\b"
+    r"|(?!\[… ).{0,40}(?:\b[0-9,]+ (?:lines?|chars?|characters|bytes|tokens|rows|files) "
+    r"(?:were )?(?:truncated|omitted|elided|not shown)\b"
     r"|<[^>]{0,40}truncated[^>]{0,40}>|\boutput (?:was )?truncated\b|\[(?:\.\.\.|…)?\s?truncated)"
 )
 _EXIT = (
@@ -22,8 +23,9 @@ _EXIT = (
 _SUMMARY = (
     r"=+ .*\b(?:passed|failed|errors?|skipped|no tests ran|deselected)\b.* =+$|=+ short test summary info"
     r"|[0-9]+ (?:passed|failed|errors?|skipped)\b.* in [0-9.]+ ?s|Ran [0-9]+ tests? in|OK(?: \(|$)|FAILED \("
-    r"|test result: |Tests?:? +[0-9]+ |Test (?:Suites?|Files):? +[0-9]|Tests run: [0-9]|[0-9]+ (?:passing|failing|pending)\b"
-    r"|Found [0-9]+ errors?|Success: no issues|All checks passed|# (?:tests|suites|pass|fail) [0-9]|ℹ (?:tests|pass|fail) [0-9]"
+    r"|test result: |Tests?:? +[0-9]+ |Test (?:Suites?|Files):? +[0-9]|Tests run: [0-9]"
+    r"|[0-9]+ (?:passing|failing|pending)\b|Found [0-9]+ errors?|Success: no issues|All checks passed"
+    r"|# (?:tests|suites|pass|fail) [0-9]|ℹ (?:tests|pass|fail) [0-9]"
     r"|✖ [0-9]+ problems?|BUILD (?:SUCCESSFUL|FAILED|SUCCESS|FAILURE)|error: could not compile|error: aborting due to"
     r"|[0-9]+ (?:errors?|warnings?)(?: and [0-9]+ (?:errors?|warnings?))? generated|[0-9]+ tests?,? .*[0-9]+ failures?"
     r"|FAIL(?:\t\S|$)|failures:$|1\.\.[0-9]+$|\[  (?:PASSED|FAILED)  \] [0-9]+ tests?"
@@ -33,8 +35,9 @@ _PASS = (
     r"|\[ +(?:OK|RUN|PASSED) +\]|test \S.* \.\.\. (?:ok|ignored)$"
 )
 _FAILURE = (
-    r"FAIL(?:ED)?:? |ERROR:? |--- FAIL: |not ok [0-9]|[✗✘✖×] |●|\[  FAILED  \]|Traceback \(most recent call last\)|panic: "
-    r"|thread '.*' panicked|E   |_{3,} .+ _{3,}$|(?:[\w.]+\.)?\w*(?:Error|Exception|Failure|Exit|Interrupt)(?::|$)"
+    r"FAIL(?:ED)?:? |ERROR:? |--- FAIL: |not ok [0-9]|[✗✘✖×] |●|\[  FAILED  \]|Traceback \(most recent call last\)"
+    r"|panic: |thread '.*' panicked|E   |_{3,} .+ _{3,}$"
+    r"|(?:[\w.]+\.)?\w*(?:Error|Exception|Failure|Exit|Interrupt)(?::|$)"
     r"|(?:fatal )?error(?:\[\w+\])?: |fatal: |Error: |Caused by: |make(?:\[[0-9]+\])?: \*\*\*|npm (?:ERR!|error) "
     r"|Segmentation fault|Assertion.* failed|AssertionError"
 )

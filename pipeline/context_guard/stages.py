@@ -15,6 +15,7 @@ from context_guard.config import Config
 from context_guard.decisions import Decision, decide_output, to_result
 from context_guard.drafts import Draft, write_drafts
 from context_guard.gates import Gated, apply_gates
+from context_guard.holds import find_holds
 from context_guard.items import Items, add_items, collect_deferred, collect_items
 from context_guard.keep_sets import KeepSet, decide_keep_set
 from context_guard.records import Phase, Record
@@ -169,13 +170,15 @@ def _complete(plan: Plan, asked: Asked) -> tuple[Answered, ...]:
 
 
 def _decide(plan: Plan, keep_sets: tuple[KeepSet, ...], outcomes: dict[str, Answered]) -> Iterator[Decision]:
-    answers = {span.start_id: span.answer for span in plan.spans}
+    spans = {span.start_id: span for span in plan.spans}
     by_entry: dict[str, list[KeepSet]] = {}
     for keep_set in keep_sets:
         by_entry.setdefault(keep_set.entry_id, []).append(keep_set)
     for candidate, cut in zip(plan.items.large, plan.chunks, strict=True):
         own = tuple(by_entry[candidate.entry_id])
-        yield decide_output(candidate, cut, own, answers[candidate.run_id], plan.config, plan.phase)
+        span = spans[candidate.run_id]
+        holds = find_holds(candidate, cut, span, plan.config)
+        yield decide_output(candidate, cut, own, span.answer, plan.config, plan.phase, holds)
     verdicts = read_verdicts((request for request in plan.requests if request.kind != "segment"), outcomes)
     for small in plan.items.small:
         yield decide_small(small, verdicts[small.entry_id], plan.config)

@@ -26,8 +26,8 @@ def _lines(savings: Savings) -> Iterator[str]:
         return
     yield _lifetime(savings)
     yield (
-        f"Judged: {plural(savings.runs, 'run')} and {plural(savings.checkpoints, 'checkpoint')} with "
-        f"{plural(savings.requests, 'request')}, {format_cost(savings.cost_usd)}."
+        f"Passes: {savings.runs} at run end, {plural(savings.checkpoints, 'checkpoint')}; "
+        f"{plural(savings.requests, 'request')} to a judge, {format_cost(savings.cost_usd)}."
     )
     yield from _last(savings.last)
 

@@ -10,6 +10,7 @@ from context_guard.config import Config
 from context_guard.decisions import Decision
 from context_guard.exchanges import OldExchange
 from context_guard.images import OldImages
+from context_guard.readable import readable
 from context_guard.records import Phase
 from context_guard.requests import (
     ANSWER_CHARS,
@@ -188,7 +189,7 @@ def _exchange_weight(item: OldExchange) -> int:
 def _small_part(name: str, item: SmallOutput) -> Part:
     return Part(
         id=name,
-        text=clip(item.text, ITEM_CHARS),
+        text=clip(readable(item.text), ITEM_CHARS),
         tool=item.label,
         failed=item.is_error,
         superseded=item.superseded,

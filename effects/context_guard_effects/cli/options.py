@@ -21,8 +21,8 @@ settings = click.option(
 judge = click.option(
     "--judge",
     metavar="JUDGE",
-    help="`local` (embedded, no network), `jev`, PROVIDER/MODEL, a server's http(s)://HOST/v1#MODEL, `local+jev` (jev only "
-    "for what local is unsure of) or `recorded:FILE` (answers from a file). [default: the setting `model`]",
+    help="`local` (embedded, no network), `jev`, PROVIDER/MODEL, a server's http(s)://HOST/v1#MODEL, `local+jev` (jev "
+    "only for what local is unsure of) or `recorded:FILE` (answers from a file). [default: the setting `model`]",
 )
 
 

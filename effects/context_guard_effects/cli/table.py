@@ -24,7 +24,7 @@ WIDTH = 120
 """Of a table that no terminal shows."""
 
 NARROW = 100
-"""Below that what the judge said has no column of its own."""
+"""Below that kind and reason have no columns of their own."""
 
 MIN_WIDTH = 60
 """Below that the columns fold to a few letters; a terminal then breaks the lines by itself."""
@@ -40,27 +40,28 @@ def edits_of(distilled: Distilled) -> tuple[Replace | Omit, ...]:
 
 
 def as_table(distilled: Distilled) -> str:
-    """One row an item; empty when there is none. A narrow table has what the judge said under the label."""
+    """One row an item, what the judge said under its label; empty when there is none."""
     decisions = distilled.settlement.decisions
     if not decisions:
         return ""
     with_kind = any(decision.kind != "large" for decision in decisions)
     is_narrow = _width() < NARROW
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("entry", no_wrap=True, style="dim")
-    if with_kind:
+    table.add_column("entry, kind" if with_kind and is_narrow else "entry", no_wrap=True)
+    if with_kind and not is_narrow:
         table.add_column("kind", no_wrap=True)
-    table.add_column("output", overflow="fold", ratio=1)
+    table.add_column("output, judge", overflow="fold", ratio=1)
     table.add_column("characters", no_wrap=True, justify="right")
-    if is_narrow:
-        table.add_column("outcome", overflow="fold", max_width=14)
-    else:
-        table.add_column("outcome", no_wrap=True)
+    table.add_column("outcome", overflow="fold", max_width=14)
+    if not is_narrow:
         table.add_column("reason", overflow="fold", max_width=20)
-        table.add_column("judge", overflow="fold", max_width=40)
     for decision in decisions:
-        head = [cell(decision.entry_id), *([cell(decision.kind)] if with_kind else [])]
-        table.add_row(*head, *(_narrow(decision) if is_narrow else _wide(decision)))
+        entry = [cell(decision.entry_id, "dim"), *([cell(decision.kind)] if with_kind else [])]
+        label = Text("\n").join([cell(decision.label), *_traces(decision.traces)])
+        outcome = [cell(decision.outcome, STYLES.get(decision.outcome, "")), cell(decision.reason)]
+        if is_narrow:
+            entry, outcome = [Text("\n").join(entry)], [Text("\n").join(outcome)]
+        table.add_row(*entry, label, cell(_sizes(decision)), *outcome)
     return printed(table)
 
 
@@ -128,31 +129,12 @@ def cell(text: str, style: str = "") -> Text:
     return Text(visible_line(text), style=style)
 
 
-def _traces(traces: tuple[str, ...]) -> Text:
+def _traces(traces: tuple[str, ...]) -> list[Text]:
     """A line for each request, equal neighbours together."""
     counted = [(trace, len(list(group))) for trace, group in groupby(traces)]
     lines = [trace if count == 1 else f"{trace} ×{count}" for trace, count in counted]
     hidden = [f"… {len(lines) - MAX_TRACES} more"] if len(lines) > MAX_TRACES else []
-    return Text("\n").join(map(cell, [*lines[:MAX_TRACES], *hidden]))
-
-
-def _wide(decision: Decision) -> tuple[Text, ...]:
-    return (
-        cell(decision.label),
-        cell(_sizes(decision)),
-        cell(decision.outcome, STYLES.get(decision.outcome, "")),
-        cell(decision.reason),
-        _traces(decision.traces),
-    )
-
-
-def _narrow(decision: Decision) -> tuple[Text, ...]:
-    outcome = cell(decision.outcome, STYLES.get(decision.outcome, ""))
-    return (
-        Text("\n").join([cell(decision.label), *([_traces(decision.traces)] if decision.traces else [])]),
-        cell(_sizes(decision)),
-        Text("\n").join([outcome, cell(decision.reason)]),
-    )
+    return [cell(f"  {line}", "dim") for line in [*lines[:MAX_TRACES], *hidden]]
 
 
 def _sizes(decision: Decision) -> str:

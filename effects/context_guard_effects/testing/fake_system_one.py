@@ -8,15 +8,15 @@ import json
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
-from math import inf, log
+from math import inf
 from typing import Any
-from zlib import crc32
 
 import h11
 import trio
 
 from context_guard.servers import Server
-from context_guard_effects.testing.faults import FAULTS, JSON, LATE_SECONDS, Fault, spoil
+from context_guard_effects.testing.faults import FAULTS, LATE_SECONDS, Fault, spoil
+from context_guard_effects.testing.made_up import chat_reply, choice_answer, make_up, score_answer
 
 KEY = "test-key-Zm9yIHRlc3Rz"
 MODEL = "jev-1.13.0"
@@ -166,7 +166,7 @@ class FakeSystemOne:
                 ]
             }
         if request.path.endswith("completions"):
-            return _chat_reply(request.body)
+            return chat_reply(request.body)
         body = request.body
         answers = {name: self._answer(name, question, body["state"]) for name, question in body["questions"].items()}
         reply = {
@@ -187,14 +187,14 @@ class FakeSystemOne:
         elif self._answers is not None:
             given = self._answers.get(name)
         else:
-            given = _made_up(name, question, state)
+            given = make_up(name, question, state)
         if given is None:
             return None
         if question["type"] == "noul":
             return {"type": "noul", "noul": given}
         if question["type"] == "score":
-            return _score(question["criteria"])
-        return _choice(list(question["criteria"]), str(given))
+            return score_answer(question["criteria"])
+        return choice_answer(list(question["criteria"]), str(given))
 
 
 @asynccontextmanager
@@ -239,59 +239,3 @@ async def _read_request(wire: h11.Connection, stream: trio.SocketStream) -> Fake
             return FakeRequest(head.method.decode(), head.target.decode(), headers, bytes(raw))
         else:
             return None
-
-
-def _made_up(name: str, question: dict[str, Any], state: Any) -> float | str:
-    """From what the question is about, never from its place or the other questions."""
-    part = ""
-    if isinstance(state, dict):
-        for kind in ("chunks", "items", "exchanges"):
-            part = json.dumps(state.get(kind, {}).get(name, ""), ensure_ascii=False) if kind in state else part
-    drawn = crc32(f"{part} {question.get('instructions')}".encode("utf-8", "replace")) % 101
-    if question["type"] == "choice":
-        options = list(question["criteria"])
-        return str(options[drawn % len(options)])
-    return drawn / 100
-
-
-def _choice(options: list[str], chosen: str) -> dict[str, Any]:
-    rest = 0.2 / max(1, len(options) - 1)
-    shares = {name: 0.8 if name == chosen else rest for name in reversed(options)}
-    return {"type": "choice", "choice": chosen, "probabilities": shares, "confidence": 0.75}
-
-
-def _score(levels: list[Any]) -> dict[str, Any]:
-    return {
-        "type": "score",
-        "score": float(len(levels) - 1),
-        "legend": {str(number): level for number, level in enumerate(levels)},
-        "probabilities": {str(number): float(number == len(levels) - 1) for number in range(len(levels))},
-        "confidence": 1.0,
-    }
-
-
-def _chat_reply(body: dict[str, Any]) -> dict[str, Any]:
-    words = str(body["messages"][-1]["content"])
-    labels = ("Yes", "No") if words.endswith("Answer Yes or No.") else ("A", "B", "C")
-    first = (5 + crc32(words.encode("utf-8", "replace")) % 90) / 100
-    shares = [first, *((1 - first) / len(labels) for _ in labels[1:])]
-    top = [{"token": label, "logprob": log(share), "bytes": None} for label, share in zip(labels, shares, strict=True)]
-    top.append({"token": " The", "logprob": log(0.001), "bytes": None})
-    content = [{"token": labels[0], "logprob": top[0]["logprob"], "bytes": None, "top_logprobs": top}]
-    return {
-        "id": "chatcmpl-1",
-        "object": "chat.completion",
-        "model": body["model"],
-        "choices": [
-            {
-                "index": 0,
-                "finish_reason": "length",
-                "message": {"role": "assistant", "content": labels[0]},
-                "logprobs": {"content": content},
-            }
-        ],
-        "usage": {"prompt_tokens": len(words) // 4, "completion_tokens": 1, "total_tokens": len(words) // 4 + 1},
-    }
-
-
-__all__ = ["JSON", "KEY", "MODEL", "FakeRequest", "FakeSystemOne", "fake_system_one"]

@@ -7,15 +7,14 @@ from context_guard.signs import sign_of
 
 _PLACED = re.compile(
     r"(?P<file>(?:[A-Za-z]:[\\/])?[^\s:()]{1,300})(?::[0-9]+(?::[0-9]+)?(?:: | - )|\([0-9]+,[0-9]+\): )"
-    r"(?P<level>fatal error|error|warning|note|info|[A-Z]{1,4}[0-9]{2,5})\b"
+    r"(?:fatal error|error|warning|note|info|[A-Z]{1,4}[0-9]{2,5})\b"
 )
 """gcc, clang, mypy, flake8, tsc: the file in the message's first line."""
-_TITLED = re.compile(r"(?P<level>error|warning|note|help)(?:\[[\w:-]+\])?: |(?P<rule>[A-Z]{1,4}[0-9]{2,5}) (?:\[\*\] )?\S")
+_TITLED = re.compile(r"(?:error|warning|note|help)(?:\[[\w:-]+\])?: |[A-Z]{1,4}[0-9]{2,5} (?:\[\*\] )?\S")
 """rustc, ruff: the file in an arrow line below."""
 _ARROW = re.compile(r"\s*(?:-->|╭─\[) ?([^\s:]+):[0-9]+")
 _UNDER = re.compile(r"\s+[0-9]+:[0-9]+\s+(?:error|warning)\s")
 """eslint: under a line that is the file's name."""
-COMPILERS = ("fatal error", "error")
 
 
 def is_diagnostics(sample: list[str]) -> bool:

@@ -35,13 +35,18 @@ SAMPLE = 200
 _SEARCH_DOUBT = 0.4
 """With a smaller share of matches in the sample the whole is no search output."""
 _CODE = re.compile(
-    r"\s*(?:def |class |func |fn |pub |impl |import |from \S+ import|package |use |#include|const |let |var |export |public |private "
-    r"|static |return\b|if\b|for\b|while\b|struct |interface |type |function |async |module |end$|\}|@\w)|.*[{};]$"
+    r"\s*(?:def |class |func |fn |pub |impl |import |from \S+ import|package |use |#include|const |let |var |export "
+    r"|public |private |static |return\b|if\b|for\b|while\b|struct |interface |type |function |async |module |end$|\}|@\w)"
+    r"|.*[{};]$"
 )
 _CODE_FILE = re.compile(
-    r"\.(?:py|pyi|js|jsx|mjs|cjs|ts|tsx|go|rs|java|kt|c|cc|cpp|h|hpp|cs|rb|php|swift|scala|lua|sh|bash|toml|ya?ml|css|scss|html?|xml|vue|svelte|sql|tf|ex|exs)\b"
+    r"\.(?:pyi?|[jt]sx?|[mc]js|go|rs|java|kt|cc?|cpp|h|hpp|cs|rb|php|swift|scala|lua|sh|bash|toml|ya?ml|s?css|html?|xml"
+    r"|vue|svelte|sql|tf|exs?)\b"
 )
 _TEXT_FILE = re.compile(r"\.(?:md|mdx|markdown|rst)\b", re.IGNORECASE)
+_READS = re.compile(
+    r"\"(?:path|file_path|file)\":|\"(?:cmd|command)\": ?\"(?:cd [^&;]{1,200}&& )?(?:cat|sed -n|head|tail|nl|bat)\b"
+)
 _TESTS = (
     "test session starts",
     "=== FAILURES",
@@ -79,17 +84,18 @@ def _recognise(lines: list[str], sample: list[str], text: str, args: str) -> Kin
         return "tests"
     if is_json_lines(sample):
         return "json lines"
-    if _is_json(text):
+    if _is_json(text, sample):
         return "json"
     if is_log(sample):
         return "log"
     if is_diagnostics(sample):
         return "diagnostics"
-    if is_listing(sample) or has_header(lines):
-        return "listing"
-    if _TEXT_FILE.search(args) or is_markdown(sample):
+    is_read = _READS.search(args) is not None
+    if _TEXT_FILE.search(args) if is_read else is_markdown(sample):
         return "markdown"
-    return "source" if _is_source(lines, sample, args) else "text"
+    if _is_source(sample, is_read and _CODE_FILE.search(args) is not None):
+        return "source"
+    return "listing" if is_listing(sample) or has_header(lines) else "text"
 
 
 def _find(kind: Kind, lines: list[str], text: str, target: int) -> list[Piece]:
@@ -134,23 +140,22 @@ def _is_test_run(text: str, sample: list[str]) -> bool:
         return True
     signs = [sign_of(line) for line in sample]
     passed, failed = signs.count("pass"), signs.count("failure")
-    return passed >= 5 and passed * 2 >= len(sample) or (passed >= 2 and failed >= 1 and "summary" in signs)
+    return (passed >= 5 and passed * 2 >= len(sample)) or (passed >= 2 and failed >= 1 and "summary" in signs)
 
 
-def _is_json(text: str) -> bool:
+def _is_json(text: str, sample: list[str]) -> bool:
+    """By its first and last characters; by its lines where the end was cut off."""
     head, tail = text[:200].lstrip()[:1], text[-200:].rstrip()[-1:]
-    if (head, tail) not in (("{", "}"), ("[", "]")):
-        return False
     start = text[:4_000]
-    return '"' in start and start.count('":') + start.count('",') >= 2
-
-
-def _is_source(lines: list[str], sample: list[str], args: str) -> bool:
-    """Code by what it looks like, or by the name of its file and some indentation."""
-    bodies = [body for body in without_numbers(sample) if body.strip()]
-    if not bodies:
+    if head not in ("{", "[") or start.count('":') + start.count('",') < 2:
         return False
+    like = sum(1 for line in sample if line.lstrip()[0] in '"{}[]')
+    return (head, tail) in (("{", "}"), ("[", "]")) or like * 10 >= len(sample) * 8
+
+
+def _is_source(sample: list[str], is_code_file: bool) -> bool:
+    """Code by what it looks like; a file with the name of one needs only some indentation."""
+    bodies = [body for body in without_numbers(sample) if body.strip()]
     indented = sum(1 for body in bodies if body[0] in " \t")
     code = sum(1 for body in bodies if _CODE.match(body))
-    named = _CODE_FILE.search(args) is not None
-    return indented * 10 >= len(bodies) and code * (6 if named else 3) >= len(bodies)
+    return indented * 10 >= len(bodies) > 0 and code * (12 if is_code_file else 3) >= len(bodies)

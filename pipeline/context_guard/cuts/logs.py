@@ -5,7 +5,8 @@ import re
 from context_guard.cuts.pieces import Piece
 
 _TIME = re.compile(
-    r"\W{0,3}(?:[0-9]{4}[-/.][0-9]{2}[-/.][0-9]{2}[T ,_]+|[A-Z][a-z]{2} +[0-9]{1,2} |[0-9]{1,2}/[A-Z][a-z]{2}/[0-9]{4}[: ]|\S+ +)?"
+    r"\W{0,3}(?:[0-9]{4}[-/.][0-9]{2}[-/.][0-9]{2}[T ,_]+|[A-Z][a-z]{2} +[0-9]{1,2} "
+    r"|[0-9]{1,2}/[A-Z][a-z]{2}/[0-9]{4}[: ]|\S+ +)?"
     r"([0-9]{2}):([0-9]{2}):([0-9]{2})(?![0-9])"
 )
 _ALARM = re.compile(r".{0,90}\b(?:ERROR|FATAL|CRITICAL|SEVERE|PANIC)\b")
@@ -36,7 +37,7 @@ def find_entries(lines: list[str], target: int) -> list[Piece]:
         alarm = _ALARM.match(line) is not None
         if size and (
             size + len(line) + 1 > target
-            or (size > target * _FROM and ((now - before) % _DAY > PAUSE or alarm and not alarmed))
+            or (size > target * _FROM and ((now - before) % _DAY > PAUSE or (alarm and not alarmed)))
         ):
             borders.append(at)
             size = 0

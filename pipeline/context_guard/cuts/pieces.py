@@ -3,7 +3,6 @@
 from itertools import accumulate
 from typing import Literal
 
-import msgspec
 from msgspec import Struct
 
 from context_guard.cuts.windows import find_windows
@@ -11,7 +10,8 @@ from context_guard.cuts.windows import find_windows
 SPLIT_ABOVE = 1.5
 """A piece over this multiple of the wanted size is cut into windows."""
 SOLID_UP_TO = 8
-"""A failure stays one piece up to this multiple."""
+SOLID_CHARS = 12_000
+"""A failure stays one piece up to this multiple and this size."""
 
 Role = Literal["", "failure", "summary", "header", "pass", "blob"]
 """What a piece is to a reader: a failure with its evidence, the summary or exit lines, the header of a table or of a
@@ -25,6 +25,8 @@ class Piece(Struct, frozen=True):
     """Line after the last one."""
     role: Role = ""
     files: tuple[str, ...] = ()
+    continued: bool = False
+    """Whether it goes on with a failure that was too large for one piece."""
 
 
 def pack_pieces(pieces: list[Piece], lines: list[str], target: int) -> list[Piece]:
@@ -34,10 +36,12 @@ def pack_pieces(pieces: list[Piece], lines: list[str], target: int) -> list[Piec
     size = 0
     for piece in pieces:
         own = ends[piece.end] - ends[piece.start]
-        limit = target * (SOLID_UP_TO if piece.role == "failure" else SPLIT_ABOVE)
+        limit = target * SPLIT_ABOVE
+        if piece.role == "failure":
+            limit = max(limit, min(target * SOLID_UP_TO, SOLID_CHARS))
         if own > limit:
             packed += [
-                msgspec.structs.replace(piece, start=start, end=end)
+                Piece(start, end, piece.role, piece.files, piece.role == "failure" and start > piece.start)
                 for start, end in find_windows(lines, piece.start, piece.end, target)
             ]
             size = target
@@ -60,12 +64,6 @@ def fill_between(found: list[Piece], start: int, end: int) -> list[Piece]:
         filled.append(piece)
         start = piece.end
     return [*filled, Piece(start, end)] if start < end else filled
-
-
-def from_borders(borders: list[int], end: int, files: tuple[str, ...] = ()) -> list[Piece]:
-    """Pieces from one border to the next; the first one begins at line 0 whatever the first border is."""
-    starts = sorted({0, *borders})
-    return [Piece(one, other, files=files) for one, other in zip(starts, [*starts[1:], end], strict=True) if one < other]
 
 
 def _may_join(one: Piece, other: Piece) -> bool:

@@ -1,4 +1,4 @@
-"""Output of test runs: a failure with its evidence is one piece, passes are runs, the summary and exit lines one piece."""
+"""Output of test runs: a failure with its evidence is one piece, passes are runs, summary and exit lines one piece."""
 
 import re
 from collections.abc import Sequence
@@ -50,16 +50,17 @@ def _end_of_failure(lines: list[str], signs: Sequence[Sign], start: int) -> int:
         line, sign = lines[at], signs[at]
         if is_run and sign == "failure" and line.lstrip().startswith(("--- FAIL", "[  FAILED")):
             return _end_of_failure(lines, signs, at)
-        if sign in ("summary", "exit") or _SECTION.match(line) and not _rule_of(lines, start, at):
+        if sign in ("summary", "exit") or (_SECTION.match(line) and not _rule_of(lines, start, at)):
             return at
         if is_lasting:
             if _OPENS.match(line) and _LASTING.match(line) and at > start + 1:
                 return at
-        elif sign == "pass" or (_OPENS.match(line) and not line.startswith("Traceback")):
-            return at
-        elif not line.strip() and not _goes_on(lines, at):
-            return at
-        elif at - start > _QUIET and not line.startswith((" ", "\t")):
+        elif (
+            sign == "pass"
+            or (_OPENS.match(line) and not line.startswith("Traceback"))
+            or (not line.strip() and not _goes_on(lines, at))
+            or (at - start > _QUIET and not line.startswith((" ", "\t")))
+        ):
             return at
     return len(lines)
 

@@ -5,9 +5,11 @@ import re
 from context_guard.cuts.pieces import Piece
 
 _BEGINS = re.compile(
-    r"\s*(?:.{0,80}\s)?(?:Traceback \(most recent call last\):"
-    r"|thread '[^']*' panicked at |panic: |Exception in thread |(?:[\w$]+\.)*[A-Z]\w*(?:Error|Exception)(?::|$))"
+    r"\s*(?:.{0,80}\s)?"
+    r"(?:Traceback \(most recent call last\):|thread '[^']*' panicked at |panic: |Exception in thread )"
 )
+_NAMED = re.compile(r"(?:Uncaught |Unhandled )?(?:[\w$]+\.)*[A-Z]\w*(?:Error|Exception)(?::|$)")
+_CALLED = re.compile(r"\s+at \S")
 _CHAINS = ("During handling of the above exception", "The above exception was the direct cause", "Caused by: ")
 _EVIDENCE = ("Traceback (most recent call last)", "\n    at ", "\n\tat ", "panicked at ", "\ngoroutine ")
 """A text with none of these holds no trace: looked for in the whole text, which is fast."""
@@ -21,12 +23,18 @@ def find_traces(lines: list[str], text: str) -> list[Piece]:
     found: list[Piece] = []
     at = 0
     while at < len(lines):
-        if _may_begin(lines[at]) and _BEGINS.match(lines[at]) and (end := _end(lines, at)) > at + 1:
+        if _may_begin(lines[at]) and _begins(lines, at) and (end := _end(lines, at)) > at + 1:
             found.append(Piece(at, end, "failure"))
             at = end
         else:
             at += 1
     return found
+
+
+def _begins(lines: list[str], at: int) -> bool:
+    if _BEGINS.match(lines[at]):
+        return True
+    return _NAMED.match(lines[at]) is not None and at + 1 < len(lines) and _CALLED.match(lines[at + 1]) is not None
 
 
 def _may_begin(line: str) -> bool:
@@ -42,13 +50,10 @@ def _end(lines: list[str], start: int) -> int:
         if _is_frame(lines[at]):
             at += 1
         elif not lines[at].strip():
-            after = at + 1
-            if after < limit and (lines[after].startswith(_CHAINS) or _is_frame(lines[after])):
-                at = after + 1
-            elif after + 1 < limit and is_python and lines[after].startswith("Traceback"):
-                at = after + 1
-            else:
+            after = lines[at + 1] if at + 1 < limit else ""
+            if not (after.startswith(_CHAINS) or _is_frame(after) or (is_python and after.startswith("Traceback"))):
                 break
+            at += 2
         elif lines[at].startswith((*_CHAINS, "Traceback", "goroutine ", "note: run with", "main.", "created by ")):
             at += 1
         elif is_python:

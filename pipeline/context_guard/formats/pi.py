@@ -74,7 +74,7 @@ def to_transcript(session: PiSession, leaf: str | None = None) -> Transcript:
     )
 
 
-class _Stored(Struct):
+class _Stored(Struct, frozen=True):
     """An entry by itself: what it is and what it would show without edits and compactions."""
 
     role: Role
