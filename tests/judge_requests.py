@@ -61,6 +61,18 @@ def run(test: Callable[..., Awaitable[T]], *arguments: Any) -> T:
     return trio.run(partial(test, *arguments))
 
 
+def in_time(measure: Callable[[], Asked], budget_ms: int) -> Asked:
+    """The first of three passes that ends within 100 ms of its budget: a busy machine may delay one, a deadline that
+    does not hold delays all."""
+    for _ in range(2):
+        asked = measure()
+        if asked.ms <= budget_ms + 100:
+            return asked
+    asked = measure()
+    assert asked.ms <= budget_ms + 100
+    return asked
+
+
 def open_sockets() -> int:
     """Of this process; tests compare it before and after."""
     links = Path("/proc/self/fd")

@@ -130,7 +130,7 @@ def test_a_session_that_changed_meanwhile_is_left_alone(path: Path, change: Call
     assert "has changed since it was read: run again" in refusal(path, meanwhile=lambda: change(path))
 
 
-@pytest.mark.parametrize("pid", [str(os.getpid()), "1", ""])
+@pytest.mark.parametrize("pid", [str(os.getpid()), "1", ""], ids=["ours", "another", "unreadable"])
 def test_a_session_that_a_live_pi_has_open_is_left_alone(path: Path, pid: str) -> None:
     """Pi would neither see the lines nor go on behind them; a lock that names nobody counts too."""
     before = path.read_bytes()

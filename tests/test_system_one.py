@@ -70,7 +70,7 @@ def reply_of(number: int) -> Fault:
     )
 
 
-def ask_pair(number: int, budget_ms: int = 1_000, requests: int = 1) -> tuple[Asked, int]:
+def ask_pair(number: int, budget_ms: int = 20_000, requests: int = 1) -> tuple[Asked, int]:
     """The pair's reply to everything that is asked, and how many requests arrived."""
 
     async def test() -> tuple[Asked, int]:
@@ -182,7 +182,7 @@ def test_an_overflow_is_split_once() -> None:
             {"keep_whole": 0.1, "focus": "none", **{f"chunk_{n}": 0.1 for n in range(1, 5)}}
         ) as s:
             s.fail(*faults)
-            asked = await ask_all((segment_request(parts=4),), SystemOneJudge(s.server, s.key), 2_000)
+            asked = await ask_all((segment_request(parts=4),), SystemOneJudge(s.server, s.key), 20_000)
             return asked, [list(request.body["state"]["chunks"]) for request in s.requests]
 
     asked, sent = run(test, ["http 400 overflow"])
@@ -225,12 +225,12 @@ def test_pair_08_a_rate_limit() -> None:
 
     asked, sent = run(test)
     assert (sent, unanswered_of(asked).reason) == (1, "error")
-    assert asked.ms < 1_000
+    assert asked.ms < 1_500
 
 
 def test_pair_09_overload() -> None:
     """529 is tried again like 503, at most twice."""
-    asked, sent = ask_pair(9, 3_000)
+    asked, sent = ask_pair(9)
     assert (sent, unanswered_of(asked).reason) == (3, "error")
 
 
@@ -292,7 +292,7 @@ def test_a_chat_server_judges_with_thresholds_of_its_own() -> None:
             where = Server(
                 name="fake/m (log-probabilities)", wire="logprobs", url=f"{server.url}/v1/chat/completions", model="m"
             )
-            asked = await ask_all((segment_request(),), LogprobsJudge(where, server.key), 3_000)
+            asked = await ask_all((segment_request(),), LogprobsJudge(where, server.key), 20_000)
             return asked, server
 
     asked, server = run(test)
@@ -527,7 +527,7 @@ def test_what_is_too_large_is_not_even_sent() -> None:
     async def test(text: str, parts: int) -> tuple[Asked, int]:
         async with fake_system_one() as server:
             small = msgspec.structs.replace(server.server, context_tokens=2_000)
-            asked = await ask_all((segment_request(parts=parts, text=text),), SystemOneJudge(small, server.key), 1_000)
+            asked = await ask_all((segment_request(parts=parts, text=text),), SystemOneJudge(small, server.key), 20_000)
             return asked, len(server.requests)
 
     asked, sent = run(test, "word " * 150 + "{} {}", 4)

@@ -196,7 +196,7 @@ class Config(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_f
             description="Cut outputs at the borders of their material (failures, hunks, definitions, keys, inside huge "
             "lines) rather than in windows."
         ),
-    ] = False
+    ] = True
     original_cuts: Annotated[
         bool,
         Meta(description="Cut outputs where the original does: search results by drive paths are plain text to it."),

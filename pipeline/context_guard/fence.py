@@ -63,10 +63,11 @@ _SPEAKS = "|".join(
 )
 _HINTS = tuple(
     """
-    ignore,disregard,forget,forgot,override,bypass,keep,kept,retain,preserv,remain,stay,drop,remov,omit,discard,delet,
-    prun,trim,exclud,left out,leave out,essential,indispensable,crucial,critical,vital,relevant,worthless,useless,noise,
-    junk,needed,safe to,chunk_,item_,exchange_,keep_whole,final_answer,judge,classifier,evaluator,grader,assistant,llm, ai,ai ,
-    instruction,reply,respond,answer,summarizer,summariser,compactor,compressor,you are a,act as,for the model,to the model
+    ignore,disregard,forget,forgot,override,bypass,keep,kept,retain,preserv,remain,stay,drop,remov,omit,discard,
+    delet,prun,trim,exclud,left out,leave out,essential,indispensable,crucial,critical,vital,relevant,worthless,
+    useless,noise,junk,needed,safe to,chunk_,item_,exchange_,keep_whole,final_answer,judge,classifier,evaluator,
+    grader,assistant,llm, ai,ai ,instruction,reply,respond,answer,summarizer,summariser,compactor,compressor,
+    you are a,act as,for the model,to the model
     """.replace("\n    ", "").split(",")
 )
 """Lower case; a line without any of them cannot match, and looking for them is fast."""

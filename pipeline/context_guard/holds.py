@@ -7,59 +7,22 @@ made the output out of date or the failure was got past.
 
 import re
 from collections.abc import Iterator
-from typing import Any
 
 from msgspec import Struct
 
 from context_guard.candidates import Candidate
 from context_guard.chunks import Chunk, Cut
 from context_guard.config import Config
-from context_guard.labels import first_text, read_args
+from context_guard.past import why_past
 from context_guard.render import notice_start
 from context_guard.signs import sign_of
-from context_guard.span import Call, Span
-from context_guard.superseded import superseded_by
+from context_guard.span import Span
 
-MOST_HOLDERS = 2
-"""A string that more chunks hold tells none of them apart."""
-MOST_QUOTES = 60
-QUOTE_CHARS = 16
 MOST_ERRORS = 4
 """Chunks with error lines in a failed output of no known form; with more of them they are the judge's to tell apart."""
 CLOSING_LINES = 4
 
-_QUOTE = re.compile(r"`([^`\n]{16,300})`|\"([^\"\n]{16,300})\"|“([^”\n]{16,300})”")
-_FENCED = re.compile(r"```[^\n]*\n(.*?)```", re.DOTALL)
-_FIXED = re.compile(
-    r"\b(?:fixed|corrected|resolved|solved|repaired|(?:pass|passes|works|builds|compiles) now"
-    r"|(?:now|all(?: \d+)?(?: \w+)?) (?:pass|passes|passed|work|works|green|succeeds?|builds|compiles))\b",
-    re.IGNORECASE,
-)
 _NAME = re.compile(r"\b[A-Za-z]\w*(?:[_./:-]+\w+)+|\b[a-z]+[A-Z]\w+|\b[A-Z]\w*[a-z][A-Z]\w+")
-_OLD_TEXTS = ("oldText", "old_text", "old_string", "oldString", "old_str")
-_PATCHES = ("input", "patch", "diff")
-_PROGRAM = re.compile(
-    r"(?:cd [^&;|]{1,200}(?:&&|;)\s*)?(?:(?:\w+=\S*|time|sudo|timeout \S+|uv run|poetry run|npx) )*(.*)", re.DOTALL
-)
-_RUNNERS = frozenset(
-    [
-        "npm",
-        "pnpm",
-        "yarn",
-        "bun",
-        "deno",
-        "cargo",
-        "go",
-        "make",
-        "python",
-        "python3",
-        "gradle",
-        "./gradlew",
-        "mvn",
-        "dotnet",
-    ]
-)
-"""Programs whose next word says what is run."""
 
 
 class Holds(Struct, frozen=True):
@@ -87,7 +50,7 @@ def find_holds(candidate: Candidate, cut: Cut, span: Span, config: Config) -> Ho
         used=tuple(
             sorted({*_quoted(cut, span.answer), *_edited(candidate, cut, span.calls), *_noticed(candidate, cut)})
         ),
-        over=_over(candidate, span, failed),
+        over=why_past(candidate, span, failed),
         is_current=candidate.is_error and (not span.answer or _is_told(cut, span.answer)),
     )
 
@@ -103,28 +66,6 @@ def add_holds(kept: list[int], cut: Cut, holds: Holds) -> list[int]:
     for index in sorted(found):
         found |= {*_header(cut.chunks, index), *_rest(cut.chunks, index)}
     return sorted(found)
-
-
-def _over(candidate: Candidate, span: Span, failed: bool) -> str:
-    if candidate.superseded or candidate.turn is None:
-        return candidate.superseded
-    if found := superseded_by(candidate.tool, candidate.args, candidate.turn, span.calls):
-        return found
-    if not failed:
-        return ""
-    if _FIXED.search(span.answer):
-        return "the answer says that it is mended"
-    program = _program(candidate.args)
-    later = (call for call in span.calls if call.turn > candidate.turn and not call.failed)
-    ran_well = program and any(_program(call.args) == program for call in later)
-    return "the same program ran well later" if ran_well else ""
-
-
-def _program(args: str) -> str:
-    """What a command runs, its options and targets aside; empty for what is no command."""
-    found = _PROGRAM.match(first_text(read_args(args), "command", "cmd").strip())
-    words = [word for word in found[1].split()[:6] if not word.startswith("-")] if found else []
-    return " ".join(words[: 2 if words[0] in _RUNNERS else 1]) if words else ""
 
 
 def _is_told(cut: Cut, answer: str) -> bool:
@@ -165,42 +106,6 @@ def _closing(candidate: Candidate, cut: Cut) -> list[tuple[Chunk, str]]:
         (chunk, at) for chunk in cut.chunks[-CLOSING_LINES - 1 :] for at in places if chunk.start <= at < chunk.end
     ]
     return [(chunk, lines[at]) for chunk, at in found]
-
-
-def _quoted(cut: Cut, answer: str) -> Iterator[int]:
-    quotes = [next(filter(None, groups)) for groups in _QUOTE.findall(answer)]
-    quotes += [line for block in _FENCED.findall(answer) for line in block.split("\n")]
-    yield from _holders(cut, [quote.strip() for quote in quotes])
-
-
-def _edited(candidate: Candidate, cut: Cut, calls: tuple[Call, ...]) -> Iterator[int]:
-    if candidate.turn is None:
-        return
-    for call in calls:
-        if call.turn > candidate.turn:
-            texts = old_texts(read_args(call.args))
-            yield from _holders(cut, [line.strip() for text in texts for line in text.split("\n")])
-
-
-def old_texts(args: dict[str, Any]) -> Iterator[str]:
-    """What an edit replaces: under the names that edit tools give it, or as the removed lines of a patch."""
-    yield from (value for key in _OLD_TEXTS if isinstance(value := args.get(key), str))
-    edits = args.get("edits")
-    for edit in edits if isinstance(edits, list) else ():
-        if isinstance(edit, dict):
-            yield from old_texts(edit)
-    for line in first_text(args, *_PATCHES).split("\n"):
-        if line.startswith("-") and not line.startswith("---"):
-            yield line[1:]
-
-
-def _holders(cut: Cut, strings: list[str]) -> Iterator[int]:
-    """The chunks that hold one of the strings, where that tells them apart."""
-    telling = dict.fromkeys(string for string in strings if len(string) >= QUOTE_CHARS and not string.isidentifier())
-    for string in list(telling)[:MOST_QUOTES]:
-        found = [chunk.index for chunk in cut.chunks if string in chunk.text]
-        if len(found) <= MOST_HOLDERS:
-            yield from found
 
 
 def _header(chunks: tuple[Chunk, ...], index: int) -> tuple[int, ...]:

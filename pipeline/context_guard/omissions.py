@@ -4,39 +4,23 @@ them, so that "not shown" is never read as "not there".
 
 import re
 from collections import Counter
-from collections.abc import Iterator
 
 from context_guard.candidates import Candidate
 from context_guard.chunks import Cut
 from context_guard.config import Config
+from context_guard.contents import contents_of
 from context_guard.cuts.search import matched_file
 from context_guard.gaps import Stretch
 from context_guard.labels import first_text, read_args
-from context_guard.signs import sign_of
 from context_guard.text import one_line, plural
 
 MAX_FILES = 5
 """Files that a gap in search output names, as the original does."""
 MAX_COUNTED = 12
 """The same with a count each."""
-MAX_NAMES = 5
-NAME_CHARS = 60
-
 _READ_NOTE = re.compile(
     r"\[(?:Showing lines [0-9]+-[0-9]+ of [0-9]+[^\n]*|[0-9]+ more lines in file)\. Use offset=[0-9]+ to continue\.\]"
 )
-_KEY = re.compile(r"^([ \t]*)\"([^\"\n]{1,60})\"\s*:", re.MULTILINE)
-_NAME = re.compile(
-    r"^(?: *[0-9]+(?:\t|→|\| ?))?([ \t]*)"
-    r"(?:export |default |public |private |protected |static |async |pub(?:\([a-z]+\))? )*"
-    r"(?:def|class|fn|func|function|struct|enum|trait|interface|impl|module)\s+"
-    r"(?:\([^)\n]{0,60}\)\s*)?([A-Za-z_$][\w$]{0,59})",
-    re.MULTILINE,
-)
-_NOT_A_TEST = ("=== ", "[ RUN")
-_DOTS = re.compile(r"(?:\S+ +)?([.sxX]+)(?: +\[ *[0-9]+%\])?$")
-_ERROR = re.compile(r"\berror\b", re.IGNORECASE)
-_WORDS = {"blank": "blank lines", "repeated": "the line above again", "passed": ""}
 
 
 def omission_line(candidate: Candidate, cut: Cut, gap: Stretch, config: Config) -> str:
@@ -58,7 +42,7 @@ def omission_line(candidate: Candidate, cut: Cut, gap: Stretch, config: Config) 
     where = (
         f"(lines {gap.start + base}–{last - 1 + base} of {path})" if path else f"(output lines {gap.start + 1}–{last})"
     )
-    told = "" if config.original_texts else _told(candidate, cut, gap)
+    told = "" if config.original_texts else contents_of(candidate.text, cut, gap)
     return _line(plural(last - gap.start, "line"), where + (f": {told}" if told else ""))
 
 
@@ -96,73 +80,6 @@ def _counted(text: str, names: list[str]) -> str:
     more = f" and {len(found) - MAX_COUNTED} more" if len(found) > MAX_COUNTED else ""
     shown = (f"{one_line(name)}{f' ({counts[name]})' if counts[name] else ''}" for name in found[:MAX_COUNTED])
     return ", ".join(shown) + more
-
-
-def _told(candidate: Candidate, cut: Cut, gap: Stretch) -> str:
-    """What kind of lines a gap holds, where that is known."""
-    text = candidate.text[gap.offset : gap.stop]
-    if gap.why:
-        return _WORDS[gap.why] or ", ".join(_verdicts(text, cut, gap))
-    match cut.kind:
-        case "tests" | "trace":
-            return ", ".join(_verdicts(text, cut, gap))
-        case "diagnostics":
-            return ", ".join(_messages(text))
-        case "json":
-            return _listed("keys", _top(_KEY.findall(text)))
-        case "source":
-            return _listed("with", _top(_NAME.findall(text)))
-        case "diff":
-            hunks = sum(1 for line in text.split("\n") if line.startswith("@@ "))
-            names = [name for chunk in cut.chunks[gap.first : gap.last] for name in chunk.files]
-            return f"{plural(hunks, 'hunk')} of {_files(names)}" if hunks and names else ""
-        case _:
-            return ", ".join(_errors(text))
-
-
-def _verdicts(text: str, cut: Cut, gap: Stretch) -> Iterator[str]:
-    passed = sum(map(_passed, text.split("\n")))
-    dropped = () if gap.why else cut.chunks[gap.first : gap.last]
-    failures = sum(1 for chunk in dropped if chunk.role == "failure")
-    if passed:
-        yield plural(passed, "passed test")
-    yield f"{plural(failures, 'failure')} among them" if failures else "no failure among them"
-    if any(chunk.role == "summary" for chunk in dropped):
-        yield "the summary among them"
-
-
-def _passed(line: str) -> int:
-    if sign_of(line) != "pass" or line.lstrip().startswith(_NOT_A_TEST):
-        return 0
-    dots = _DOTS.match(line.rstrip())
-    return dots[1].count(".") if dots else 1
-
-
-def _messages(text: str) -> Iterator[str]:
-    errors = sum(1 for line in text.split("\n") if _is_error(line))
-    yield f"{plural(errors, 'error')} among them" if errors else "no error among them"
-
-
-def _errors(text: str) -> Iterator[str]:
-    if any(sign_of(line) == "failure" for line in text.split("\n")):
-        yield "errors among them"
-
-
-def _is_error(line: str) -> bool:
-    return _ERROR.search(line[:300]) is not None
-
-
-def _top(found: list[tuple[str, str]]) -> list[str]:
-    """The names at the least indentation."""
-    least = min((len(indent) for indent, _ in found), default=0)
-    return list(dict.fromkeys(name for indent, name in found if len(indent) == least))
-
-
-def _listed(word: str, names: list[str]) -> str:
-    if not names:
-        return ""
-    more = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
-    return f"{word} {', '.join(one_line(name) for name in names[:MAX_NAMES])}{more}"
 
 
 def _file_end(text: str, total: int) -> int:

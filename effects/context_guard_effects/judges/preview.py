@@ -13,7 +13,7 @@ def is_remote(judge: Judge) -> bool:
 
 
 def bodies_of(judge: Judge, request: Request) -> tuple[bytes, ...]:
-    """The bodies in the order of sending; none for a judge on this machine, and none for what such a judge is sure of."""
+    """The bodies in the order of sending; none for a judge on this machine, nor for what such a judge is sure of."""
     match judge:
         case SystemOneJudge() | LogprobsJudge():
             return judge.bodies(request)

@@ -5,16 +5,17 @@ from typing import Literal
 
 from context_guard.cuts.diagnostics import find_messages, is_diagnostics
 from context_guard.cuts.diffs import find_hunks, is_diff
+from context_guard.cuts.evidence import is_json, is_source, is_test_run, take_sample
 from context_guard.cuts.json_lines import find_records, is_json_lines
 from context_guard.cuts.listings import find_rows, has_header, is_listing
 from context_guard.cuts.logs import find_entries, is_log
 from context_guard.cuts.markdown import find_sections, is_markdown
-from context_guard.cuts.outline import find_outline, without_numbers
+from context_guard.cuts.outline import find_outline
 from context_guard.cuts.pieces import Piece, fill_between, pack_pieces
 from context_guard.cuts.search import MIN_SHARE, group_by_file, matched_file, name_files
 from context_guard.cuts.testlogs import find_failures
 from context_guard.cuts.tracebacks import find_traces
-from context_guard.signs import ANSI, sign_of
+from context_guard.signs import ANSI
 
 Kind = Literal[
     "text",
@@ -31,14 +32,12 @@ Kind = Literal[
     "markdown",
 ]
 
-SAMPLE = 200
+ROOM = 1.5
+"""Pieces with borders of their own are packed up to this multiple of the wanted size: fewer of them are torn."""
+_FINE: tuple[Kind, ...] = ("text", "tests", "log")
+"""Kinds of which a small part is a whole."""
 _SEARCH_DOUBT = 0.4
 """With a smaller share of matches in the sample the whole is no search output."""
-_CODE = re.compile(
-    r"\s*(?:def |class |func |fn |pub |impl |import |from \S+ import|package |use |#include|const |let |var |export "
-    r"|public |private |static |return\b|if\b|for\b|while\b|struct |interface |type |function |async |module |end$|\}|@\w)"
-    r"|.*[{};]$"
-)
 _CODE_FILE = re.compile(
     r"\.(?:pyi?|[jt]sx?|[mc]js|go|rs|java|kt|cc?|cpp|h|hpp|cs|rb|php|swift|scala|lua|sh|bash|toml|ya?ml|s?css|html?|xml"
     r"|vue|svelte|sql|tf|exs?)\b"
@@ -47,44 +46,28 @@ _TEXT_FILE = re.compile(r"\.(?:md|mdx|markdown|rst)\b", re.IGNORECASE)
 _READS = re.compile(
     r"\"(?:path|file_path|file)\":|\"(?:cmd|command)\": ?\"(?:cd [^&;]{1,200}&& )?(?:cat|sed -n|head|tail|nl|bat)\b"
 )
-_TESTS = (
-    "test session starts",
-    "=== FAILURES",
-    "short test summary info",
-    "\n--- FAIL:",
-    "    --- FAIL:",
-    "test result: ",
-    "\nTests: ",
-    "\nTest Suites: ",
-    "\nnot ok ",
-    "Test Files ",
-    "\nTests run: ",
-    "[  FAILED  ]",
-    " passing (",
-    "\n--- PASS:",
-)
-_RAN = re.compile(r"\nRan [0-9]+ tests? in |\nℹ tests [0-9]|\n# tests [0-9]|\n=+ .*\b(?:passed|failed)\b.* in [0-9.]+s")
 
 
 def find_pieces(lines: list[str], text: str, args: str, target: int) -> tuple[Kind, list[Piece]]:
     """The kind and the pieces of about the wanted size; `args` are those of the call, for the name of a file."""
     plain = [ANSI.sub("", line) for line in lines] if "\x1b" in text else lines
-    sample = _sample(plain)
+    sample = take_sample(plain)
     names = name_files(lines, drives=True) if _may_be_search(sample) else None
     if names is not None:
         return "search", group_by_file(lines, names, target)
     kind = _recognise(plain, sample, text, args)
-    return kind, pack_pieces(_find(kind, plain, text, target), lines, target)
+    wanted = target if kind in _FINE else int(target * ROOM)
+    return kind, pack_pieces(_find(kind, plain, text, wanted), lines, wanted)
 
 
 def _recognise(lines: list[str], sample: list[str], text: str, args: str) -> Kind:
     if is_diff(text):
         return "diff"
-    if len(lines) > 2 and _is_test_run(text, sample):
+    if len(lines) > 2 and is_test_run(text, sample):
         return "tests"
     if is_json_lines(sample):
         return "json lines"
-    if _is_json(text, sample):
+    if is_json(text, sample):
         return "json"
     if is_log(sample):
         return "log"
@@ -93,7 +76,7 @@ def _recognise(lines: list[str], sample: list[str], text: str, args: str) -> Kin
     is_read = _READS.search(args) is not None
     if _TEXT_FILE.search(args) if is_read else is_markdown(sample):
         return "markdown"
-    if _is_source(sample, is_read and _CODE_FILE.search(args) is not None):
+    if is_source(sample, is_read and _CODE_FILE.search(args) is not None):
         return "source"
     return "listing" if is_listing(sample) or has_header(lines) else "text"
 
@@ -120,42 +103,9 @@ def _find(kind: Kind, lines: list[str], text: str, target: int) -> list[Piece]:
             return fill_between(find_traces(lines, text), 0, len(lines))
 
 
-def _sample(lines: list[str]) -> list[str]:
-    """Lines with something in them: the first ones, then from all over."""
-    head = lines[: SAMPLE // 4]
-    step = max(1, len(lines) // SAMPLE)
-    return [line[:400] for line in (*head, *lines[len(head) :: step]) if line and not line.isspace()]
-
-
 def _may_be_search(sample: list[str]) -> bool:
     hits = sum(1 for line in sample if line == "--" or matched_file(line) or _DASHED.match(line))
     return hits >= len(sample) * min(_SEARCH_DOUBT, MIN_SHARE)
 
 
 _DASHED = re.compile(r"\S.*-[0-9]+-|[A-Za-z]:[\\/].*:[0-9]+:")
-
-
-def _is_test_run(text: str, sample: list[str]) -> bool:
-    if any(mark in text for mark in _TESTS) or _RAN.search(text):
-        return True
-    signs = [sign_of(line) for line in sample]
-    passed, failed = signs.count("pass"), signs.count("failure")
-    return (passed >= 5 and passed * 2 >= len(sample)) or (passed >= 2 and failed >= 1 and "summary" in signs)
-
-
-def _is_json(text: str, sample: list[str]) -> bool:
-    """By its first and last characters; by its lines where the end was cut off."""
-    head, tail = text[:200].lstrip()[:1], text[-200:].rstrip()[-1:]
-    start = text[:4_000]
-    if head not in ("{", "[") or start.count('":') + start.count('",') < 2:
-        return False
-    like = sum(1 for line in sample if line.lstrip()[0] in '"{}[]')
-    return (head, tail) in (("{", "}"), ("[", "]")) or like * 10 >= len(sample) * 8
-
-
-def _is_source(sample: list[str], is_code_file: bool) -> bool:
-    """Code by what it looks like; a file with the name of one needs only some indentation."""
-    bodies = [body for body in without_numbers(sample) if body.strip()]
-    indented = sum(1 for body in bodies if body[0] in " \t")
-    code = sum(1 for body in bodies if _CODE.match(body))
-    return indented * 10 >= len(bodies) > 0 and code * (12 if is_code_file else 3) >= len(bodies)

@@ -1,0 +1,93 @@
+"""What a gap holds, in a few words, where that is known: passed tests, failures, errors, keys, definitions, hunks."""
+
+import re
+from collections.abc import Iterator
+
+from context_guard.chunks import Cut
+from context_guard.gaps import Stretch
+from context_guard.signs import sign_of
+from context_guard.text import one_line, plural
+
+MAX_NAMES = 5
+_KEY = re.compile(r"^([ \t]*)\"([^\"\n]{1,60})\"\s*:", re.MULTILINE)
+_NAME = re.compile(
+    r"^(?: *[0-9]+(?:\t|→|\| ?))?([ \t]*)"
+    r"(?:export |default |public |private |protected |static |async |pub(?:\([a-z]+\))? )*"
+    r"(?:def|class|fn|func|function|struct|enum|trait|interface|impl|module)\s+"
+    r"(?:\([^)\n]{0,60}\)\s*)?([A-Za-z_$][\w$]{0,59})",
+    re.MULTILINE,
+)
+_NOT_A_TEST = ("=== ", "[ RUN")
+_DOTS = re.compile(r"(?:\S+ +)?([.sxX]+)(?: +\[ *[0-9]+%\])?$")
+_ERROR = re.compile(r"\berror\b", re.IGNORECASE)
+_WORDS = {"blank": "blank lines", "repeated": "the line above again", "passed": ""}
+
+
+def contents_of(text: str, cut: Cut, gap: Stretch) -> str:
+    """What kind of lines a gap holds, where that is known."""
+    text = text[gap.offset : gap.stop]
+    if gap.why:
+        return _WORDS[gap.why] or ", ".join(_verdicts(text, cut, gap))
+    match cut.kind:
+        case "tests" | "trace":
+            return ", ".join(_verdicts(text, cut, gap))
+        case "diagnostics":
+            return ", ".join(_messages(text))
+        case "json":
+            return _listed("keys", _top(_KEY.findall(text)))
+        case "source":
+            return _listed("with", _top(_NAME.findall(text)))
+        case "diff":
+            hunks = sum(1 for line in text.split("\n") if line.startswith("@@ "))
+            names = [name for chunk in cut.chunks[gap.first : gap.last] for name in chunk.files]
+            return f"{plural(hunks, 'hunk')} of {_named(names)}" if hunks and names else ""
+        case _:
+            return ", ".join(_errors(text))
+
+
+def _verdicts(text: str, cut: Cut, gap: Stretch) -> Iterator[str]:
+    passed = sum(map(_passed, text.split("\n")))
+    dropped = () if gap.why else cut.chunks[gap.first : gap.last]
+    failures = sum(1 for chunk in dropped if chunk.role == "failure")
+    if passed:
+        yield plural(passed, "passed test")
+    yield f"{plural(failures, 'failure')} among them" if failures else "no failure among them"
+    if any(chunk.role == "summary" for chunk in dropped):
+        yield "the summary among them"
+
+
+def _passed(line: str) -> int:
+    if sign_of(line) != "pass" or line.lstrip().startswith(_NOT_A_TEST):
+        return 0
+    dots = _DOTS.match(line.rstrip())
+    return dots[1].count(".") if dots else 1
+
+
+def _messages(text: str) -> Iterator[str]:
+    errors = sum(1 for line in text.split("\n") if _is_error(line))
+    yield f"{plural(errors, 'error')} among them" if errors else "no error among them"
+
+
+def _errors(text: str) -> Iterator[str]:
+    if any(sign_of(line) == "failure" for line in text.split("\n")):
+        yield "errors among them"
+
+
+def _is_error(line: str) -> bool:
+    return _ERROR.search(line[:300]) is not None
+
+
+def _top(found: list[tuple[str, str]]) -> list[str]:
+    """The names at the least indentation."""
+    least = min((len(indent) for indent, _ in found), default=0)
+    return list(dict.fromkeys(name for indent, name in found if len(indent) == least))
+
+
+def _listed(word: str, names: list[str]) -> str:
+    return f"{word} {_named(names)}" if names else ""
+
+
+def _named(names: list[str]) -> str:
+    found = list(dict.fromkeys(names))
+    more = f" and {len(found) - MAX_NAMES} more" if len(found) > MAX_NAMES else ""
+    return ", ".join(one_line(name) for name in found[:MAX_NAMES]) + more
