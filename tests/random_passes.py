@@ -365,6 +365,9 @@ def read_config(tape: Tape) -> Config:
         "exchange_min_saving_chars": (0, 8_000),
         "image_keep_turns": (1, 0, 3),
         "keep_notices": (True, False),
+        "hard_keeps": (True, False),
+        "trim_lines": (True, False),
+        "cut_by_kind": (True, False),
     }
     changes = {name: tape.pick(values) for name, values in choices.items() if tape.below(2)}
     # Without these little would ever be edited in conversations as short as these.

@@ -179,7 +179,7 @@ def test_a_checkpoint_says_whether_it_is_due_and_why(tmp_path: Path) -> None:
     assert waits.stdout.endswith("of 60.0k characters.\n")
     found = json.loads(guard(*words, "--json").stdout)["checkpoint"]
     assert (found["due"], found["tier"]) == (False, None)
-    due = guard(*words, "--set", "midRunBatchChars=5000")
+    due = guard(*words, "--set", "midRunBatchChars=5000", "--set", "riskOfBill=1")
     assert "Checkpoint due: 1" in due.stdout
     assert json.loads(guard(*words, "--set", "midRunBatchChars=5000", "--json").stdout)["phase"] == "mid-run"
     off = guard(*words, "--set", "midRun=false").stdout

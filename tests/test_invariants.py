@@ -142,6 +142,8 @@ def configs() -> st.SearchStrategy[Config]:
         exchange_min_saving_chars=st.sampled_from([0, 8_000]),
         image_keep_turns=st.integers(0, 2),
         keep_notices=st.booleans(),
+        hard_keeps=st.booleans(),
+        trim_lines=st.booleans(),
         cut_by_kind=st.booleans(),
         original_cuts=st.booleans(),
         original_texts=st.booleans(),

@@ -48,18 +48,14 @@ def ask(state: State, kind: RequestKind = "segment", phase: Phase = "run-end") -
             Choice(id=FOCUS, instructions="", options=options),
             *questions,
         ]
-    return Request(
-        id="e1#0", kind=kind, phase=phase, entry_ids=("e1",), state=state, questions=tuple(questions)
-    )
+    return Request(id="e1#0", kind=kind, phase=phase, entry_ids=("e1",), state=state, questions=tuple(questions))
 
 
 def output(
     chunks: tuple[str, ...], question: str = RETRY_QUESTION, answer: str = RETRY_ANSWER, args: str = ""
 ) -> State:
     parts = tuple(Part(id=chunk_id(index), text=text) for index, text in enumerate(chunks))
-    return State(
-        situation="", history=History(), question=question, answer=answer, tool="read", args=args, parts=parts
-    )
+    return State(situation="", history=History(), question=question, answer=answer, tool="read", args=args, parts=parts)
 
 
 def judged(request: Request) -> Answers:

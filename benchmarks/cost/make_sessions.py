@@ -18,17 +18,15 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from msgspec import Struct
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / folder) for folder in ("pipeline", "tests")]
 
+from docs.examples.make_pi_search import bash, copy_sources, machine_paths, neutral, read, work_folder  # noqa: E402
 from outside.pi_driver import Pi, PiHome, install_pi  # noqa: E402
 from outside.scripted_provider import Call, ScriptedProvider, Turn  # noqa: E402
-
-from docs.examples.make_pi_search import bash, copy_sources, machine_paths, neutral, read, work_folder  # noqa: E402
 
 FOLDER = Path(__file__).with_name("sessions")
 START = datetime(2026, 11, 2, 9, 0, tzinfo=UTC)
@@ -166,7 +164,13 @@ def bug_hunt(project: Path) -> tuple[Prompt, ...]:
                 Turn("", [read("shop/order_00.py")]),
                 Turn(
                     "",
-                    [edit("shop/order_00.py", '"""The last LIMIT values, oldest first."""', '"""The last LIMIT (10)."""')],
+                    [
+                        edit(
+                            "shop/order_00.py",
+                            '"""The last LIMIT values, oldest first."""',
+                            '"""The last LIMIT (10)."""',
+                        )
+                    ],
                 ),
                 Turn("Done: the docstring of order_00_window names LIMIT."),
             ),
@@ -210,7 +214,9 @@ CODE = "context-guard/pipeline/context_guard"
 
 def research(project: Path) -> tuple[Prompt, ...]:
     return tuple(
-        Prompt(f"How does this code base deal with: {topic.split('|')[0]}? Name the functions.", ask(project, topic, files))
+        Prompt(
+            f"How does this code base deal with: {topic.split('|')[0]}? Name the functions.", ask(project, topic, files)
+        )
         for topic, *files in TOPICS
     )
 
@@ -218,8 +224,13 @@ def research(project: Path) -> tuple[Prompt, ...]:
 def ask(project: Path, topic: str, files: list[str]) -> tuple[Turn, ...]:
     paths = [f"{CODE}/{name}" for name in files if (project / CODE / name).is_file()]
     return (
-        Turn("Searching broadly.", [bash(f"grep -rniE '{topic}' --include='*.py' context-guard | cut -c1-160 | head -n 400")]),
-        Turn("Now where it is defined.", [bash(f"grep -rnE '^(class|def) .*({topic})' --include='*.py' context-guard")]),
+        Turn(
+            "Searching broadly.",
+            [bash(f"grep -rniE '{topic}' --include='*.py' context-guard | cut -c1-160 | head -n 400")],
+        ),
+        Turn(
+            "Now where it is defined.", [bash(f"grep -rnE '^(class|def) .*({topic})' --include='*.py' context-guard")]
+        ),
         *(Turn(f"Reading {path.rpartition('/')[2]}.", [read(path)]) for path in paths),
         Turn("And what the tests say.", [bash(f"grep -rliE '{topic}' context-guard/tests | head -n 30")]),
         Turn("", [bash(f"grep -rnE 'def test_.*({topic})' context-guard/tests | head -n 60")]),
@@ -260,8 +271,22 @@ def errand(project: Path, number: int, pause: float) -> Prompt:
             return Prompt(
                 f"Where is {topic.split('|')[0]} mentioned most?",
                 (
-                    Turn("", [bash(f"grep -rniE '{topic}' --include='*.py' context-guard/pipeline | cut -c1-140 | head -n 250")]),
-                    Turn("", [bash(f"grep -rciE '{topic}' --include='*.py' context-guard/pipeline | sort -t: -k2 -nr | head -n 8")]),
+                    Turn(
+                        "",
+                        [
+                            bash(
+                                f"grep -rniE '{topic}' --include='*.py' context-guard/pipeline | cut -c1-140 | head -n 250"
+                            )
+                        ],
+                    ),
+                    Turn(
+                        "",
+                        [
+                            bash(
+                                f"grep -rciE '{topic}' --include='*.py' context-guard/pipeline | sort -t: -k2 -nr | head -n 8"
+                            )
+                        ],
+                    ),
                     Turn(f"In {files[0]}, by far."),
                 ),
                 pause,

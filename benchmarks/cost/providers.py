@@ -81,9 +81,7 @@ class Cache(ABC):
     def _bill(self, prompt: Prompt, read: float, cached: float) -> Usage:
         """`cached` tokens are in the cache afterwards, `read` of them came from it."""
         written = max(0.0, cached - read)
-        return Usage(
-            input=round(prompt.total - read - written), cache_read=round(read), cache_write=round(written)
-        )
+        return Usage(input=round(prompt.total - read - written), cache_read=round(read), cache_write=round(written))
 
 
 class MarkedCache(Cache):

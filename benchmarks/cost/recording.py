@@ -54,7 +54,9 @@ def load_recording(path: Path) -> Recording:
     transcript = to_transcript(session)
     recording = record(path.name.removesuffix(".gz").removesuffix(".jsonl"), transcript, frozenset(hidden))
     keeps = tuple(
-        (name, str(entry.get("firstKeptEntryId"))) for name, entry in stored.items() if entry.get("type") == "compaction"
+        (name, str(entry.get("firstKeptEntryId")))
+        for name, entry in stored.items()
+        if entry.get("type") == "compaction"
     )
     return _with_tokens(replace(recording, keeps=keeps), session, transcript)
 
@@ -160,4 +162,6 @@ def _with_tokens(recording: Recording, session: PiSession, transcript: Transcrip
     if not fits:
         return recording
     first = max(0, round(tokens[0] - chars[0] * slope))
-    return replace(recording, chars_per_token=1 / slope, overhead_tokens=first or max(0, round(overhead)), is_fitted=True)
+    return replace(
+        recording, chars_per_token=1 / slope, overhead_tokens=first or max(0, round(overhead)), is_fitted=True
+    )

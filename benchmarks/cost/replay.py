@@ -119,9 +119,10 @@ class _Replay:
                 self._wait(answered, entry)
             now = max(now, entry.time or now)
             if is_request(entry):
-                entry = self._answer(entry, now)
+                self._branch.add(self._answer(entry, now))
                 answered = now
-            self._branch.add(entry)
+            else:
+                self._branch.add(entry)
             phase = _boundary_after(entries, place)
             if phase is not None:
                 self._pass(phase, now)
@@ -151,9 +152,7 @@ class _Replay:
         """Sends the request that this entry answered; the entry with what the simulated provider counted."""
         transcript = self._branch.transcript()
         recording = self._recording
-        prompt = build_prompt(
-            transcript, self._branch.versions, recording.overhead_tokens, recording.chars_per_token
-        )
+        prompt = build_prompt(transcript, self._branch.versions, recording.overhead_tokens, recording.chars_per_token)
         body = prompt.body
         is_marked = self._provider.prices.breakpoints > 0
         if is_marked and self._config is not None and self._config.pin_anthropic_cache:
@@ -291,7 +290,9 @@ def _boundary_after(entries: tuple[Entry, ...], place: int) -> Phase | None:
     if entry.role == "tool":
         last_of_turn = following is None or entries[following].role != "tool"
         answered = next((it for it in reversed(entries[:place]) if it.role == "assistant"), None)
-        return "mid-run" if last_of_turn and answered is not None and answered.stop not in ("error", "aborted") else None
+        return (
+            "mid-run" if last_of_turn and answered is not None and answered.stop not in ("error", "aborted") else None
+        )
     if entry.role != "assistant" or calls_of(entry.visible) or entry.stop in ("error", "aborted"):
         return None
     if following is not None and entries[following].role == "user" and is_queued(entries, following):

@@ -27,6 +27,8 @@ def gate_line(subject: str, gate: Gate) -> str:
             return f"{subject} wait: {gate.saved:,} characters saved, fewer than the {gate.min_saving:,} they have to."
         case "does not pay off":
             return f"{subject} wait, they do not pay off yet: {sums}."
+        case "too risky":
+            return f"{subject} wait, they would put too much at risk if the session ended soon: {sums}."
 
 
 def _lines(gated: Gated) -> Iterator[str]:

@@ -172,6 +172,16 @@ class Config(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_f
             description="Extra agent steps reckoned with for every 1,000 tokens removed: the re-run penalty.",
         ),
     ] = 0.05
+    risk_of_bill: Annotated[
+        float,
+        Meta(ge=0, le=1, description="Share of the bill so far that edits may lose should the session end at once."),
+    ] = 0.0075
+    sure_share: Annotated[
+        float, Meta(ge=0, le=1, description="Share of the requests expected to come that are counted on.")
+    ] = 0.2
+    risk_of_earnings: Annotated[
+        float, Meta(ge=0, le=1, description="Share of what earlier edits have earned that later ones may lose again.")
+    ] = 0.5
     original_costs: Annotated[
         bool, Meta(description="Weigh edits by the original's two break-even factors instead of the provider's prices.")
     ] = False

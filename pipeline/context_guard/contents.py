@@ -15,8 +15,11 @@ _NAME = re.compile(
     r"(?:export |default |public |private |protected |static |async |pub(?:\([a-z]+\))? )*"
     r"(?:def|class|fn|func|function|struct|enum|trait|interface|impl|module)\s+"
     r"(?:\([^)\n]{0,60}\)\s*)?([A-Za-z_$][\w$]{0,59})",
-    re.MULTILINE,
 )
+_FIRST = frozenset(
+    {"exp", "def", "pub", "pri", "pro", "sta", "asy", "cla", "fn ", "fun", "str", "enu", "tra", "int", "imp", "mod"}
+)
+"""How a line with a definition begins."""
 _NOT_A_TEST = ("=== ", "[ RUN")
 _DOTS = re.compile(r"(?:\S+ +)?([.sxX]+)(?: +\[ *[0-9]+%\])?$")
 _ERROR = re.compile(r"\berror\b", re.IGNORECASE)
@@ -36,13 +39,21 @@ def contents_of(text: str, cut: Cut, gap: Stretch) -> str:
         case "json":
             return _listed("keys", _top(_KEY.findall(text)))
         case "source":
-            return _listed("with", _top(_NAME.findall(text)))
+            return _listed("with", _top(list(_definitions(text))))
         case "diff":
             hunks = sum(1 for line in text.split("\n") if line.startswith("@@ "))
             names = [name for chunk in cut.chunks[gap.first : gap.last] for name in chunk.files]
             return f"{plural(hunks, 'hunk')} of {_named(names)}" if hunks and names else ""
         case _:
             return ", ".join(_errors(text))
+
+
+def _definitions(text: str) -> Iterator[tuple[str, str]]:
+    """Indentation and name of each; the regular expression is for lines that may be one."""
+    for line in text.split("\n"):
+        first = line.lstrip()[:3]
+        if (first in _FIRST or first[:1].isdigit()) and (found := _NAME.match(line)):
+            yield found[1], found[2]
 
 
 def _verdicts(text: str, cut: Cut, gap: Stretch) -> Iterator[str]:

@@ -34,6 +34,8 @@ class Decision(Struct, frozen=True):
     """Text blocks that the model sees instead; None leaves the entry as it is."""
     omitted: tuple[str, ...] | None = None
     """Further entries that go with it (the rest of an exchange)."""
+    held: tuple[int, ...] = ()
+    """Indexes of the chunks that stay although the judge did not keep them."""
     kept_lines: int | None = None
     total_lines: int | None = None
 
@@ -54,6 +56,7 @@ def decide_output(
         return _kept(candidate, cut, keep_sets, ",".join(reasons) or "all-chunks")
     if config.keep_cited_files:
         kept = sorted({*kept, *_cited_chunks(cut, answer)})
+    judged = frozenset(kept)
     if config.hard_keeps:
         kept = add_holds(kept, cut, holds)
     length = len(candidate.text)
@@ -74,6 +77,7 @@ def decide_output(
         after_chars=len(rendering.text),
         traces=tuple(keep_set.trace for keep_set in keep_sets),
         replacement=(rendering.text,),
+        held=tuple(index for index in kept if index not in judged),
         kept_lines=rendering.kept_lines,
         total_lines=rendering.total_lines,
     )

@@ -47,8 +47,24 @@ def apply_gates(
         everything = frozenset(item.entry_id for item in disjoint)
         edits = _gate(disjoint, everything, layout, 0, config)
         if edits is not None and not edits.allowed:
-            disjoint = _defer(disjoint, everything)
+            edits, waiting = _latest_part(disjoint, edits, layout, config)
+            disjoint = _defer(disjoint, waiting)
     return Gated(decisions=disjoint, exchanges=exchanges, early=old, edits=edits)
+
+
+def _latest_part(
+    decisions: tuple[Decision, ...], whole: Gate, layout: Layout, config: Config
+) -> tuple[Gate, frozenset[str]]:
+    """The largest part that pays without the earliest edits, and what has to wait; of none, everything waits."""
+    changed = [item for item in decisions if item.replacement is not None]
+    places = {entry_id: place for place, entry_id in enumerate(layout.ids)}
+    ordered = sorted(changed, key=lambda item: places.get(item.entry_id, -1))
+    for start in range(1, len(ordered)):
+        part = edits_of(tuple(ordered[start:]))
+        gate = weigh(layout, part, Edits(), 0, config)
+        if gate.allowed:
+            return gate, frozenset(item.entry_id for item in ordered[:start])
+    return whole, frozenset(item.entry_id for item in changed)
 
 
 def edits_of(decisions: tuple[Decision, ...]) -> Edits:

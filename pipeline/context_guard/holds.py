@@ -17,6 +17,7 @@ from context_guard.past import why_past
 from context_guard.render import notice_start
 from context_guard.signs import sign_of
 from context_guard.span import Span
+from context_guard.uses import edited_chunks, quoted_chunks
 
 MOST_ERRORS = 4
 """Chunks with error lines in a failed output of no known form; with more of them they are the judge's to tell apart."""
@@ -48,7 +49,13 @@ def find_holds(candidate: Candidate, cut: Cut, span: Span, config: Config) -> Ho
     return Holds(
         failing=tuple(_failing(candidate, cut)),
         used=tuple(
-            sorted({*_quoted(cut, span.answer), *_edited(candidate, cut, span.calls), *_noticed(candidate, cut)})
+            sorted(
+                {
+                    *quoted_chunks(cut, span.answer),
+                    *edited_chunks(cut, candidate.turn, span.calls),
+                    *_noticed(candidate, cut),
+                }
+            )
         ),
         over=why_past(candidate, span, failed),
         is_current=candidate.is_error and (not span.answer or _is_told(cut, span.answer)),

@@ -54,10 +54,10 @@ def _inside(candidate: Candidate, cut: Cut, gap: Stretch) -> str:
     """Where a gap is that is a part of a line: characters are counted from 1 in the line."""
     path, base = _file(candidate)
     before = candidate.text.rfind("\n", 0, gap.offset) + 1
-    is_data = all(chunk.role == "blob" for chunk in cut.chunks[gap.first : gap.last])
+    data = sum(len(chunk.text) for chunk in cut.chunks[gap.first : gap.last] if chunk.role == "blob")
     line = f"line {gap.start + base} of {path}" if path else f"output line {gap.start + 1}"
     where = f"({line}, characters {gap.offset - before + 1:,}–{gap.stop - before:,})"
-    return f"{where}: encoded data" if is_data else where
+    return f"{where}: {data:,} of them encoded data" if data else where
 
 
 def _file(candidate: Candidate) -> tuple[str, int]:

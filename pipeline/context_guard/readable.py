@@ -5,8 +5,9 @@ from here.
 """
 
 import re
+from collections.abc import Iterator
 
-from context_guard.cuts.long_lines import BLOB, BLOB_CHARS
+from context_guard.cuts.long_lines import BLOB_CHARS, find_blobs
 from context_guard.signs import ANSI
 
 _ERASED = re.compile(r"\x1b\[(?:[12]K|1?G)")
@@ -18,8 +19,16 @@ def readable(text: str) -> str:
     if "\x1b" in text or "\r" in text:
         text = "\n".join(map(_last_state, text.split("\n")))
     if len(text) >= BLOB_CHARS:
-        text = _WRAPPED.sub(_without_lines, BLOB.sub(_size, text))
+        text = _WRAPPED.sub(_without_lines, "".join(_without_blobs(text)))
     return text
+
+
+def _without_blobs(text: str) -> Iterator[str]:
+    start = 0
+    for first, last in find_blobs(text):
+        yield f"{text[start:first]}[… encoded data, {last - first:,} characters …]"
+        start = last
+    yield text[start:]
 
 
 def _last_state(line: str) -> str:
@@ -28,10 +37,6 @@ def _last_state(line: str) -> str:
     if "\r" not in line:
         return line
     return next((state for state in reversed(line.split("\r")) if state.strip()), "")
-
-
-def _size(found: re.Match[str]) -> str:
-    return f"[… encoded data, {len(found[0]):,} characters …]"
 
 
 def _without_lines(found: re.Match[str]) -> str:

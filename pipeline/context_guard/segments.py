@@ -2,11 +2,9 @@
 
 from msgspec import Struct
 
-from context_guard.chunks import Cut
+from context_guard.chunks import Chunk, Cut
 from context_guard.config import Config
-
-BLOB_COST = 200
-"""Encoded data is not sent: the judge sees how long it is."""
+from context_guard.readable import readable
 
 
 class Segment(Struct, frozen=True):
@@ -30,7 +28,7 @@ def pack_segments(cut: Cut, config: Config) -> tuple[Segment, ...]:
     packs: list[list[int]] = []
     sizes: list[int] = []
     for chunk in cut.chunks:
-        cost = BLOB_COST if chunk.role == "blob" else len(chunk.text) + (not chunk.joined)
+        cost = _cost(chunk)
         if packs and sizes[-1] + cost <= config.max_segment_chars and len(packs[-1]) < config.max_chunks_per_segment:
             packs[-1].append(chunk.index)
             sizes[-1] += cost
@@ -48,3 +46,9 @@ def pack_segments(cut: Cut, config: Config) -> tuple[Segment, ...]:
         )
         for index, (pack, size) in enumerate(zip(packs, sizes, strict=True))
     )
+
+
+def _cost(chunk: Chunk) -> int:
+    """The characters that are sent of it: of encoded data and of overwritten lines only a few are."""
+    is_short = chunk.role in ("blob", "progress")
+    return len(readable(chunk.text) if is_short else chunk.text) + (not chunk.joined)

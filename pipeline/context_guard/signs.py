@@ -37,41 +37,50 @@ _PASS = (
 _FAILURE = (
     r"FAIL(?:ED)?:? |ERROR:? |--- FAIL: |not ok [0-9]|[✗✘✖×] |●|\[  FAILED  \]|Traceback \(most recent call last\)"
     r"|panic: |thread '.*' panicked|E   |_{3,} .+ _{3,}$"
-    r"|(?:[\w.]+\.)?\w*(?:Error|Exception|Failure|Exit|Interrupt)(?::|$)"
+    r"|[\w.]*(?:Error|Exception|Failure|Exit|Interrupt)(?::|$)"
     r"|(?:fatal )?error(?:\[\w+\])?: |fatal: |Error: |Caused by: |make(?:\[[0-9]+\])?: \*\*\*|npm (?:ERR!|error) "
     r"|Segmentation fault|Assertion.* failed|AssertionError"
 )
 _SIGN = re.compile(
-    r"\s*(?:"
-    + "|".join(
+    "|".join(
         f"(?P<{name}>{pattern})"
         for name, pattern in (
             ("exit", _EXIT),
             ("summary", _SUMMARY),
             ("failure", _FAILURE),
             ("pass", _PASS),
-            ("notice", _NOTICE),
         )
     )
-    + ")"
 )
+_CUT_OFF = re.compile(_NOTICE)
+_CUT_OFF_WORDS = ("truncated", "omitted", "elided", "not shown", "limit reached", "more lines in", "[Showing")
 _PASSED_AT_END = (" PASSED", " ok", " passed", " SKIPPED")
 _FAILED_AT_END = (" FAILED", " FAIL", " ERROR", "... failed")
+_PYTEST = (" PASSED", "%]")
+"""How most lines of a long run end: told apart without the rest."""
 _DOTS = re.compile(r"(?:\S+ +)?[.sxX]+(?: +\[ *[0-9]+%\])?$")
 _PERCENT = re.compile(r"\s*\[ *[0-9]+%\]$")
 
 
 def sign_of(line: str) -> Sign:
     """What the line says, escapes aside; "" for a line that says none of it."""
+    if line.endswith(_PYTEST) and (line[-1] == "D" or line[: line.rfind("[")].rstrip().endswith(" PASSED")):
+        if line[0] not in "FE":
+            return "pass"
+    elif not line or line.isspace():
+        return ""
     if len(line) > _MAX:
         line = line[:_MAX]
     if "\x1b" in line:
         line = ANSI.sub("", line)
+    line = line.strip()
     found = _SIGN.match(line)
     if found is not None:
         sign: Sign = found.lastgroup  # type: ignore[assignment]
         return sign
-    end = line.rstrip()
+    if any(word in line for word in _CUT_OFF_WORDS) and _CUT_OFF.match(line):
+        return "notice"
+    end = line
     if end.endswith("%]"):
         if _DOTS.match(end):
             return "pass"

@@ -156,7 +156,8 @@ def _decision(decision: Decision) -> str:
     if decision.replacement is not None and decision.total_lines is not None:
         lines = f", {decision.kept_lines} of {plural(decision.total_lines, 'line')}"
     gone = f", with {', '.join(decision.omitted)}" if decision.omitted else ""
-    return f"  {decision.outcome} ({decision.reason}): {sizes} characters{lines}{gone}"
+    held = f", held {', '.join(map(chunk_id, decision.held))}" if decision.held else ""
+    return f"  {decision.outcome} ({decision.reason}): {sizes} characters{lines}{held}{gone}"
 
 
 def _gate(name: str, gate: Gate) -> str:

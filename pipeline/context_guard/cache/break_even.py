@@ -13,7 +13,7 @@ FACTORS: dict[CachePolicy, int] = {"full": 13, "prefix": 16, "pinned": 16, "unpi
 """The original's: cost of writing a character again over what reading it costs each time, if 70 % of what is judged
 goes: (1 - 0.1) / (0.1 * 0.7) without a charge for writing, (1.25 - 0.1) / (0.1 * 0.7) with one."""
 
-GateReason = Literal["free", "too little", "pays off", "does not pay off"]
+GateReason = Literal["free", "too little", "pays off", "does not pay off", "too risky"]
 
 
 class Edits(Struct, frozen=True):
@@ -71,7 +71,8 @@ def expect(layout: Layout, targets: Collection[str], chars: int, requests: int, 
     rewrite = rewrite_chars(layout, targets)
     if config.original_costs:
         return rewrite, pays_off(chars, requests, rewrite, FACTORS[layout.policy])
-    return rewrite, sum_up(layout, targets, int(chars * config.assumed_share), requests, config).net >= 0
+    bill = sum_up(layout, targets, int(chars * config.assumed_share), requests, config)
+    return rewrite, bill.net >= 0 and (layout.is_cold or bill.after(layout.sure) <= layout.at_risk)
 
 
 def _by_factor(gate: Gate, layout: Layout) -> Gate:
@@ -93,11 +94,14 @@ def _by_prices(gate: Gate, layout: Layout, own: Edits, others: Edits, config: Co
     net = bill.net - (
         sum_up(layout, others.targets, others.saved, layout.requests, config).net if others.targets else 0
     )
-    if layout.is_cold or (gate.marginal <= 0 and net >= 0):
+    if (layout.is_cold and bill.later >= bill.first) or (gate.marginal <= 0 and net >= 0):
         return _decided(gate, "free", requests=bill.requests, cost=bill)
     if gate.saved < gate.min_saving:
         return _decided(gate, "too little", cost=bill)
-    return _decided(gate, "pays off" if net >= 0 else "does not pay off", requests=bill.requests, cost=bill)
+    reason: GateReason = "pays off" if net >= 0 else "does not pay off"
+    if net >= 0 and bill.after(layout.sure) > layout.at_risk:
+        reason = "too risky"
+    return _decided(gate, reason, requests=bill.requests, cost=bill)
 
 
 def _decided(

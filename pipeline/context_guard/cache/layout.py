@@ -6,10 +6,11 @@ from typing import Literal
 from msgspec import Struct
 
 from context_guard.boundary import Boundary
+from context_guard.cache.ledger import read_ledger
 from context_guard.cache.points import trusted_points
 from context_guard.cache.prices import CachePrices, prices_for
 from context_guard.config import Config
-from context_guard.sizes import visible_chars
+from context_guard.sizes import CHARS_PER_TOKEN, blocks_chars, visible_chars
 from context_guard.transcript import Model, Transcript, shown
 
 CachePolicy = Literal["full", "prefix", "pinned", "unpinned"]
@@ -33,8 +34,12 @@ class Layout(Struct, frozen=True):
     prices: CachePrices
     is_cold: bool = False
     """Whether the cache has expired since the last answer."""
+    sure: int = 1
+    """Of the requests to come, those that can be counted on."""
+    at_risk: float = 0.0
+    """What edits may make the next request cost more, in characters at the price of plain input."""
     overhead: int = 0
-    """System prompt and tools, where they are lost with the rest; they count only for the policy `full`."""
+    """System prompt and tools, where known; an edit makes the cache write them again only for the policy `full`."""
 
     @property
     def total(self) -> int:
@@ -44,6 +49,7 @@ class Layout(Struct, frozen=True):
 def read_layout(transcript: Transcript, config: Config, boundary: Boundary) -> Layout:
     context = shown(transcript)
     prices = prices_for(transcript.model, boundary.cost)
+    answers = sum(1 for entry in context if entry.role == "assistant" and entry.visible is not None)
     users = [place for place, entry in enumerate(context) if entry.role == "user" and entry.visible is not None]
     return Layout(
         policy=policy_of(transcript.model, config),
@@ -52,10 +58,12 @@ def read_layout(transcript: Transcript, config: Config, boundary: Boundary) -> L
         last_user=users[-1] if users else -1,
         branch=tuple(entry.id for entry in transcript.entries),
         trusted=trusted_points(transcript, boundary.written, boundary.now),
-        requests=sum(1 for entry in context if entry.role == "assistant" and entry.visible is not None),
+        requests=answers,
+        sure=_sure(transcript, answers, boundary, config),
         prices=prices,
         is_cold=_is_cold(transcript, prices, boundary),
-        overhead=0 if config.original_costs else transcript.overhead_chars or 0,
+        at_risk=0.0 if config.original_costs else read_ledger(transcript, prices).at_risk(config),
+        overhead=0 if config.original_costs else _overhead(transcript),
     )
 
 
@@ -65,6 +73,31 @@ def _is_cold(transcript: Transcript, prices: CachePrices, boundary: Boundary) ->
         return boundary.phase == "run-end"
     times = [entry.time for entry in transcript.entries if entry.role == "assistant" and entry.time is not None]
     return bool(times) and boundary.now - max(times) > prices.ttl_ms
+
+
+def _sure(transcript: Transcript, answers: int, boundary: Boundary, config: Config) -> int:
+    """Mid-run a share of the answers so far. At run end that share of the prompts, each as short as the shortest."""
+    if boundary.phase == "mid-run":
+        return max(1, int(answers * config.sure_share))
+    runs: list[int] = []
+    for entry in transcript.entries:
+        if entry.role == "user":
+            runs.append(0)
+        elif entry.role == "assistant" and runs:
+            runs[-1] += 1
+    return max(1, int(len(runs) * config.sure_share) * min(filter(None, runs), default=1))
+
+
+def _overhead(transcript: Transcript) -> int:
+    """As the host says, else what the first answer's usage counts beyond the messages before it."""
+    if transcript.overhead_chars is not None:
+        return transcript.overhead_chars
+    first = next((at for at, entry in enumerate(transcript.entries) if entry.role == "assistant"), None)
+    usage = transcript.entries[first].usage if first is not None else None
+    if usage is None:
+        return 0
+    tokens = usage.input + usage.cache_read + usage.cache_write
+    return max(0, tokens * CHARS_PER_TOKEN - sum(blocks_chars(entry.raw) for entry in transcript.entries[:first]))
 
 
 def policy_of(model: Model | None, config: Config) -> CachePolicy:

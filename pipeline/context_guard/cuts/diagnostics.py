@@ -17,6 +17,11 @@ _UNDER = re.compile(r"\s+[0-9]+:[0-9]+\s+(?:error|warning)\s")
 """eslint: under a line that is the file's name."""
 
 
+_LAST = ("error: could not compile", "error: aborting due to")
+_CLOSING = frozenset("0123456789FSATBCPEe✖[=")
+"""With what a summary or exit line begins."""
+
+
 def is_diagnostics(sample: list[str]) -> bool:
     titles = sum(1 for line in sample if _TITLED.match(line))
     arrows = sum(1 for line in sample if _ARROW.match(line))
@@ -31,7 +36,7 @@ def find_messages(lines: list[str]) -> list[Piece]:
     start, name, role = 0, "", ""
     for at, line in enumerate(lines):
         begins, named = _begins(lines, at, line)
-        if not begins and line and not line[0].isspace() and sign_of(line) in ("summary", "exit"):
+        if not begins and line[:1] in _CLOSING and sign_of(line) in ("summary", "exit"):
             begins, named = "summary", ""
         if not begins:
             if role == "rust" and not name and (found := _ARROW.match(line)):
@@ -55,10 +60,10 @@ def _begins(lines: list[str], at: int, line: str) -> tuple[str, str]:
     """What sort of message begins here, and the file that its line names; two empty texts where none does."""
     if not line or line[0].isspace():
         return "", ""
+    if _TITLED.match(line):
+        return ("", "") if line.startswith(_LAST) else ("rust", "")
     if found := _PLACED.match(line):
         return "placed", found["file"]
-    if _TITLED.match(line) and sign_of(line) != "summary":
-        return "rust", ""
     if at + 1 < len(lines) and _UNDER.match(lines[at + 1]):
         return "under", line.strip()
     return "", ""

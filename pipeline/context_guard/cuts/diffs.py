@@ -38,6 +38,27 @@ def find_hunks(lines: list[str]) -> list[Piece]:
     return pieces
 
 
+def join_small_files(pieces: list[Piece], lines: list[str], target: int) -> list[Piece]:
+    """A file whose hunks fit into one piece with their header is one piece."""
+    joined: list[Piece] = []
+    size = target + 1
+    for piece in pieces:
+        own = sum(map(len, lines[piece.start : piece.end])) + piece.end - piece.start
+        if (
+            joined
+            and piece.role != "header"
+            and piece.files == joined[-1].files
+            and piece.files
+            and size + own <= target
+        ):
+            joined[-1] = Piece(joined[-1].start, piece.end, files=piece.files)
+            size += own
+        else:
+            joined.append(piece)
+            size = own if piece.role == "header" else target + 1
+    return joined
+
+
 def _piece(start: int, end: int, role: str, name: str) -> Piece:
     return Piece(start, end, "header" if role == "header" else "", (name,) if name else ())
 

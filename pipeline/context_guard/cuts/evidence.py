@@ -6,6 +6,8 @@ from context_guard.cuts.outline import without_numbers
 from context_guard.signs import sign_of
 
 SAMPLE = 200
+_ENDS = 20_000
+"""A run of tests says so at its beginning or in its summary."""
 _CODE = re.compile(
     r"\s*(?:def |class |func |fn |pub |impl |import |from \S+ import|package |use |#include|const |let |var |export "
     r"|public |private |static |return\b|if\b|for\b|while\b|struct |interface |type |function |async |module |end$"
@@ -38,7 +40,8 @@ def take_sample(lines: list[str]) -> list[str]:
 
 
 def is_test_run(text: str, sample: list[str]) -> bool:
-    if any(mark in text for mark in _TESTS) or _RAN.search(text):
+    ends = text if len(text) <= 2 * _ENDS else f"{text[:_ENDS]}\n{text[-_ENDS:]}"
+    if any(mark in ends for mark in _TESTS) or _RAN.search(ends):
         return True
     signs = [sign_of(line) for line in sample]
     passed, failed = signs.count("pass"), signs.count("failure")

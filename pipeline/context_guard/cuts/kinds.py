@@ -4,7 +4,7 @@ import re
 from typing import Literal
 
 from context_guard.cuts.diagnostics import find_messages, is_diagnostics
-from context_guard.cuts.diffs import find_hunks, is_diff
+from context_guard.cuts.diffs import find_hunks, is_diff, join_small_files
 from context_guard.cuts.evidence import is_json, is_source, is_test_run, take_sample
 from context_guard.cuts.json_lines import find_records, is_json_lines
 from context_guard.cuts.listings import find_rows, has_header, is_listing
@@ -74,9 +74,10 @@ def _recognise(lines: list[str], sample: list[str], text: str, args: str) -> Kin
     if is_diagnostics(sample):
         return "diagnostics"
     is_read = _READS.search(args) is not None
-    if _TEXT_FILE.search(args) if is_read else is_markdown(sample):
+    is_code_file = is_read and _CODE_FILE.search(args) is not None
+    if (is_read and _TEXT_FILE.search(args)) or (not is_code_file and is_markdown(sample)):
         return "markdown"
-    if is_source(sample, is_read and _CODE_FILE.search(args) is not None):
+    if is_source(sample, is_code_file):
         return "source"
     return "listing" if is_listing(sample) or has_header(lines) else "text"
 
@@ -84,7 +85,7 @@ def _recognise(lines: list[str], sample: list[str], text: str, args: str) -> Kin
 def _find(kind: Kind, lines: list[str], text: str, target: int) -> list[Piece]:
     match kind:
         case "diff":
-            return find_hunks(lines)
+            return join_small_files(find_hunks(lines), lines, target)
         case "tests":
             return find_failures(lines)
         case "json" | "source":

@@ -8,8 +8,13 @@ from context_guard.cuts.pieces import Role
 HUGE = 2
 """A line over this multiple of the wanted size is cut inside."""
 BLOB_CHARS = 256
-BLOB = re.compile(rf"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{{{BLOB_CHARS},}}={{0,2}}")
+_BLOB = re.compile(rf"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{{{BLOB_CHARS},}}={{0,2}}")
 """Encoded data: no word, path or number is as long without a break."""
+_STEP = BLOB_CHARS // 2
+_INSIDE = re.compile(rf"[A-Za-z0-9+/_-]{{{_STEP}}}")
+"""A blob holds one of these at some multiple of its length: looking there alone is fast."""
+_OVERWRITTEN = re.compile(r"\r(?!\Z)|\x1b\[2K")
+"""Only the last state of such a line is of interest, and no part shows it."""
 _FROM = 0.6
 _BREAKS = ("},", "],", ";", "}", ",", ">", " ", "\t")
 """Behind these a line may be cut, the best ones first."""
@@ -17,17 +22,34 @@ _HIGH, _LOW = ("\ud800", "\udbff"), ("\udc00", "\udfff")
 
 
 def find_stops(line: str, target: int) -> Iterator[tuple[int, Role]]:
-    """Where each part of the line ends, and what it is: a blob is one part however long it is."""
+    """Where each part of the line ends, and what it is: data and overwritten lines are one part each."""
     start = 0
-    for blob in BLOB.finditer(line) if len(line) >= BLOB_CHARS else ():
-        if blob.end() - blob.start() < max(target, BLOB_CHARS):
+    if _OVERWRITTEN.search(line):
+        yield len(line), "progress"
+        return
+    for first, last in find_blobs(line):
+        if last - first < target:
             continue
-        for stop in _windows(line, start, blob.start(), target):
+        for stop in _windows(line, start, first, target):
             yield stop, ""
-        yield blob.end(), "blob"
-        start = blob.end()
+        yield last, "blob"
+        start = last
     for stop in _windows(line, start, len(line), target):
         yield stop, ""
+
+
+def find_blobs(text: str) -> Iterator[tuple[int, int]]:
+    """Where encoded data begins and ends."""
+    place = end = 0
+    while place < len(text):
+        if _INSIDE.match(text, place):
+            found = _BLOB.search(text, max(end, place - _STEP + 1), min(len(text), place + 1 + _STEP * 2))
+            found = _BLOB.match(text, found.start()) if found else None
+            if found is not None:
+                end = found.end()
+                yield found.span()
+                place = end - end % _STEP
+        place += _STEP
 
 
 def _windows(line: str, start: int, end: int, target: int) -> Iterator[int]:

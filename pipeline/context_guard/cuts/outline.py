@@ -5,6 +5,7 @@ decorators stay with what they stand above, closing brackets with what they clos
 """
 
 import re
+from collections.abc import Iterator
 
 from context_guard.cuts.pieces import Piece
 from context_guard.cuts.windows import find_windows
@@ -50,7 +51,7 @@ def _split(
     if sum(sizes[start:end]) <= target:
         pieces.append(Piece(start, end))
         return
-    inner = range(start + 1, end) if depth else range(start, end)
+    inner = range(_after_head(bodies, start, end) if depth else start, end)
     least = min((indents[at] for at in inner if indents[at] < _BLANK and not _closes(bodies[at])), default=_BLANK)
     borders = [at for at in inner if indents[at] == least and _opens(bodies[at])]
     if least == _BLANK or len(borders) < 1 or depth >= MAX_DEPTH or (len(borders) == 1 and borders[0] == start):
@@ -59,7 +60,7 @@ def _split(
             return
         pieces.extend(Piece(*window) for window in find_windows(lines, start, end, target))
         return
-    starts = sorted({start, *(_lead(bodies, indents, at, start) for at in borders)})
+    starts = sorted({start, *_leads(bodies, borders)})
     group = starts[0]
     size = 0
     for one, other in zip(starts, [*starts[1:], end], strict=True):
@@ -78,6 +79,13 @@ def _split(
         pieces.append(Piece(group, end))
 
 
+def _after_head(bodies: list[str], start: int, end: int) -> int:
+    """The line after the first one that is no comment, decorator or blank: what a piece begins with is not torn off."""
+    while start < end and (not bodies[start].strip() or bodies[start].lstrip().startswith(_LEADS)):
+        start += 1
+    return start + 1
+
+
 def _opens(body: str) -> bool:
     """Whether a line can begin a piece: it closes nothing and goes on with nothing."""
     stripped = body.lstrip()
@@ -88,8 +96,11 @@ def _closes(body: str) -> bool:
     return body.lstrip()[:1] in _CLOSERS
 
 
-def _lead(bodies: list[str], indents: list[int], at: int, start: int) -> int:
-    """The first of the comment and decorator lines right above a line, of the same indentation."""
-    while at - 1 > start and indents[at - 1] == indents[at] and bodies[at - 1].lstrip().startswith(_LEADS):
-        at -= 1
-    return at
+def _leads(bodies: list[str], borders: list[int]) -> Iterator[int]:
+    """For each border the first of the comment and decorator lines right above it, which are borders themselves."""
+    first, before = -1, -2
+    for at in borders:
+        if at - 1 != before or not bodies[before].lstrip().startswith(_LEADS):
+            first = at
+        before = at
+        yield first

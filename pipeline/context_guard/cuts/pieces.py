@@ -13,9 +13,13 @@ SOLID_UP_TO = 8
 SOLID_CHARS = 12_000
 """A failure stays one piece up to this multiple and this size."""
 
-Role = Literal["", "failure", "summary", "header", "pass", "blob"]
+MOST = 3
+FEW = 40
+"""More pieces than this many, and this many times what the size asks for, are too many to ask about."""
+
+Role = Literal["", "failure", "summary", "header", "pass", "blob", "progress"]
 """What a piece is to a reader: a failure with its evidence, the summary or exit lines, the header of a table or of a
-file's hunks, passed tests, encoded data; or nothing in particular."""
+file's hunks, passed tests, encoded data, a line that was overwritten again and again; or nothing in particular."""
 
 
 class Piece(Struct, frozen=True):
@@ -30,12 +34,21 @@ class Piece(Struct, frozen=True):
 
 
 def pack_pieces(pieces: list[Piece], lines: list[str], target: int) -> list[Piece]:
-    """Neighbours of one role together up to the wanted size, large pieces in windows; failures stay as they are."""
-    ends = [0, *accumulate(len(line) + 1 for line in lines)]
+    """Neighbours of one role together up to the wanted size, large pieces in windows; failures stay as they are.
+
+    Where that leaves too many of them, as when every second test fails, neighbours of any role are put together.
+    """
+    packed = _pack(pieces, lines, target, False)
+    chars = sum(map(len, lines)) + len(lines)
+    return packed if len(packed) <= FEW + MOST * chars // target else _pack(packed, lines, target, True)
+
+
+def _pack(pieces: list[Piece], lines: list[str], target: int, any_role: bool) -> list[Piece]:
+    ends = [0, *accumulate(map(len, lines))]
     packed: list[Piece] = []
     size = 0
     for piece in pieces:
-        own = ends[piece.end] - ends[piece.start]
+        own = ends[piece.end] - ends[piece.start] + piece.end - piece.start
         limit = target * SPLIT_ABOVE
         if piece.role == "failure":
             limit = max(limit, min(target * SOLID_UP_TO, SOLID_CHARS))
@@ -45,9 +58,10 @@ def pack_pieces(pieces: list[Piece], lines: list[str], target: int) -> list[Piec
                 for start, end in find_windows(lines, piece.start, piece.end, target)
             ]
             size = target
-        elif packed and size + own <= target and _may_join(packed[-1], piece):
+        elif packed and size + own <= target and (any_role or _may_join(packed[-1], piece)):
             last = packed[-1]
-            packed[-1] = Piece(last.start, piece.end, last.role, tuple(dict.fromkeys(last.files + piece.files)))
+            files = last.files if last.files[-1:] == piece.files else last.files + piece.files
+            packed[-1] = Piece(last.start, piece.end, _role_of(last, piece), files)
             size += own
         else:
             packed.append(piece)
@@ -64,6 +78,11 @@ def fill_between(found: list[Piece], start: int, end: int) -> list[Piece]:
         filled.append(piece)
         start = piece.end
     return [*filled, Piece(start, end)] if start < end else filled
+
+
+def _role_of(one: Piece, other: Piece) -> Role:
+    roles = {one.role, other.role}
+    return one.role if len(roles) == 1 else "failure" if "failure" in roles else ""
 
 
 def _may_join(one: Piece, other: Piece) -> bool:

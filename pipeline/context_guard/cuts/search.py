@@ -30,8 +30,9 @@ def matched_file(line: str, drive: int = 0) -> str:
     if found is None:
         return ""
     name = line[: found.end(1)]
-    is_time = len(found[2]) == 2 and _HOUR_AT_END.search(name) is not None and _SECONDS.match(line, found.end())
-    return "" if is_time or _is_date(name) else name
+    if len(found[2]) == 2 and _SECONDS.match(line, found.end()) and _HOUR_AT_END.search(name):
+        return ""
+    return "" if _is_date(name) else name
 
 
 def context_file(line: str, known: frozenset[str], drive: int = 0) -> str:
@@ -39,6 +40,9 @@ def context_file(line: str, known: frozenset[str], drive: int = 0) -> str:
     if "-" not in line or line[0].isspace():
         return ""
     limit = _path_limit(line, drive)
+    if not known and line[0].isalpha():
+        first = _DASH_NUMBER.search(line, 1, limit + 1_024)
+        return line[: first.start()] if first is not None and first.start() <= limit else ""
     longest = shortest = ""
     for dash in _DASH_NUMBER.finditer(line, 1):
         if dash.start() > limit:
@@ -55,7 +59,8 @@ def context_file(line: str, known: frozenset[str], drive: int = 0) -> str:
 
 def name_files(lines: list[str], drives: bool) -> list[str] | None:
     """The file of every line ("" for none), or None when this is no search output. `drives`: paths may have one."""
-    counted = sum(1 for line in lines if not is_blank(line) and line != "--")
+    counts = [line != "--" and not is_blank(line) for line in lines]
+    counted = sum(counts)
     if counted < MIN_LINES:
         return None
     allowed_misses = counted * (1 - MIN_SHARE) + 1
@@ -63,11 +68,11 @@ def name_files(lines: list[str], drives: bool) -> list[str] | None:
     rest: list[int] = []
     hits = misses = 0
     for index, line in enumerate(lines):
-        name = matched_file(line, _drive(line, drives))
+        name = matched_file(line, _drive(line, drives)) if ":" in line else ""
         names.append(name)
         if name:
             hits += 1
-        elif not is_blank(line) and line != "--":
+        elif counts[index]:
             rest.append(index)
             if context_file(line, _NONE, _drive(line, drives)):
                 hits += 1

@@ -23,11 +23,12 @@ _NONE: tuple[Sign, ...] = ("", "notice")
 def find_failures(lines: list[str]) -> list[Piece]:
     """Pieces with a role for every line that has one, runs of no role between them."""
     signs = [sign_of(line) for line in lines]
+    opens = [_opens(line, sign) for line, sign in zip(lines, signs, strict=True)]
     pieces: list[Piece] = []
     at = 0
     while at < len(lines):
         sign = signs[at]
-        if _OPENS.match(lines[at]) or sign == "failure":
+        if opens[at] or sign == "failure":
             end = _end_of_failure(lines, signs, at)
             role: Role = "failure"
             if _RUNS.match(lines[at]) and "failure" not in signs[at:end]:
@@ -35,11 +36,17 @@ def find_failures(lines: list[str]) -> list[Piece]:
             elif sign == "" and "failure" not in signs[at:end]:
                 role = ""
         else:
-            end = _end_of_run(lines, signs, at)
+            end = _end_of_run(lines, signs, opens, at)
             role = {"pass": "pass", "summary": "summary", "exit": "summary"}.get(sign, "")  # type: ignore[assignment]
         pieces.append(Piece(at, end, role))
         at = end
     return pieces
+
+
+def _opens(line: str, sign: Sign) -> bool:
+    if sign == "pass":
+        return _RUNS.match(line) is not None
+    return _OPENS.match(line) is not None
 
 
 def _end_of_failure(lines: list[str], signs: Sequence[Sign], start: int) -> int:
@@ -53,7 +60,7 @@ def _end_of_failure(lines: list[str], signs: Sequence[Sign], start: int) -> int:
         if sign in ("summary", "exit") or (_SECTION.match(line) and not _rule_of(lines, start, at)):
             return at
         if is_lasting:
-            if _OPENS.match(line) and _LASTING.match(line) and at > start + 1:
+            if (_OPENS.match(line) and _LASTING.match(line) and at > start + 1) or _tests_go_on(lines, signs, at):
                 return at
         elif (
             sign == "pass"
@@ -63,6 +70,11 @@ def _end_of_failure(lines: list[str], signs: Sequence[Sign], start: int) -> int:
         ):
             return at
     return len(lines)
+
+
+def _tests_go_on(lines: list[str], signs: Sequence[Sign], at: int) -> bool:
+    """Whether verdicts at the margin follow, two at least: one may be a line of the failure's own output."""
+    return [*signs[at : at + 2]] == ["pass", "pass"] and not lines[at].startswith((" ", "\t"))
 
 
 def _rule_of(lines: list[str], start: int, at: int) -> bool:
@@ -76,15 +88,16 @@ def _goes_on(lines: list[str], blank: int) -> bool:
     return after.startswith(("    ", "\t", "During handling", "The above exception"))
 
 
-def _end_of_run(lines: list[str], signs: Sequence[Sign], start: int) -> int:
+def _end_of_run(lines: list[str], signs: Sequence[Sign], opens: Sequence[bool], start: int) -> int:
     """Where the run of lines of one sort is over; blank lines and notices stay with what is before them."""
     sort = _sort(signs[start])
     at = start + 1
-    while at < len(lines) and not _OPENS.match(lines[at]):
-        if lines[at].strip() and signs[at] not in _NONE and _sort(signs[at]) != sort:
-            break
-        if sort in ("pass", "end") and signs[at] in _NONE and lines[at].strip():
-            break
+    while at < len(lines) and not opens[at]:
+        if signs[at] != signs[start] and lines[at].strip():
+            if signs[at] not in _NONE and _sort(signs[at]) != sort:
+                break
+            if sort in ("pass", "end") and signs[at] in _NONE:
+                break
         at += 1
     return at
 

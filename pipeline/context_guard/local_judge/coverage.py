@@ -26,7 +26,7 @@ def coverage_features(passages: tuple[Passage, ...], query: Query, args: str, so
         "answer_share": _share(here, query.answer),
         "answer_log": log1p(len(here & query.answer)),
         "question_share": _share(here, query.question),
-        "history_share": _share(here, query.history),
+        "history_share": _share(here, query.history | query.notes),
         "args_share": _share(query.answer | query.question, told),
         "quotes": log1p(len({quote for passage in passages for quote in passage.quotes})),
         "numbers": log1p(len({number for passage in passages for number in passage.numbers})),

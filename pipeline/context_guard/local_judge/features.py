@@ -45,9 +45,13 @@ def part_features(passages: tuple[Passage, ...], query: Query, failed: bool) -> 
     names = Rarity(passages, lambda passage: passage.identifiers)
     earlier = Rarity(passages, lambda passage: passage.earlier)
     quotes = Rarity(passages, lambda passage: passage.quotes)
+    keys = Rarity(passages, lambda passage: passage.keys)
     by_answer = bm25(passages, query.answer, terms)
     by_question = bm25(passages, query.question, terms)
     by_history = bm25(passages, query.history, terms)
+    by_notes = bm25(passages, query.notes, terms)
+    q_shares, h_shares, n_shares = _shares(by_question), _shares(by_history), _shares(by_notes)
+    n_parts = len(passages)
     scores = [
         max(a, QUESTION_WEIGHT * q, HISTORY_WEIGHT * h) + 0.25 * QUESTION_WEIGHT * q
         for a, q, h in zip(by_answer, by_question, by_history, strict=True)
@@ -56,6 +60,10 @@ def part_features(passages: tuple[Passage, ...], query: Query, failed: bool) -> 
     shares, spread = _shares(scores), _spread(scores)
     somewhere = any(passage.mentions.cited for passage in passages)
     features: list[Features] = []
+    order = sorted(range(n_parts), key=lambda i: -scores[i])
+    rank = [0] * n_parts
+    for r, i in enumerate(order):
+        rank[i] = r
     for i, passage in enumerate(passages):
         named, defined = names.sum(passage.identifiers), names.sum(passage.defined & query.identifiers)
         around = [j for j in (i - 1, i + 1) if 0 <= j < len(passages)]
@@ -78,6 +86,33 @@ def part_features(passages: tuple[Passage, ...], query: Query, failed: bool) -> 
                 "around_cited": float(any(passages[j].mentions.cited for j in around)),
                 "errors_failed": log1p(passage.errors) if failed else 0.0,
                 "parts_log": log(len(passages)),
+                "question_part": q_shares[i],
+                "history_part": h_shares[i],
+                "notes_part": n_shares[i],
+                "question_bm": log1p(by_question[i]),
+                "history_bm": log1p(by_history[i]),
+                "notes_bm": log1p(by_notes[i]),
+                "answer_bm": log1p(by_answer[i]),
+                "rank": rank[i] / n_parts,
+                "rank_log": log1p(rank[i]),
+                "size_log": log1p(passage.size),
+                "position": i / (n_parts - 1) if n_parts > 1 else 0.5,
+                "place": log1p(i),
+                "is_last": float(i == n_parts - 1),
+                "errors": log1p(passage.errors),
+                "best_hit": log1p(passage.best_hit),
+                "hit_share": len(passage.lines) / (passage.height or 1),
+                "hit_lines": log1p(len(passage.lines)),
+                "vocabulary": log1p(passage.vocabulary),
+                "structured": log1p(passage.structured),
+                "definitions": log1p(passage.definitions),
+                "part_numbers": log1p(len(passage.numbers)),
+                "answer_terms": log1p(len(passage.counts.keys() & query.answer)),
+                "fresh_terms": log1p(len(passage.counts.keys() & query.notes)),
+                "line_length": log1p(passage.size / (passage.height or 1)),
+                "keys": log1p(len(passage.keys)),
+                "keys_rare": log1p(keys.sum(passage.keys)),
+                "around_names": log1p(max((names.sum(passages[j].identifiers) for j in around), default=0.0)),
             }
         )
     return tuple(features)

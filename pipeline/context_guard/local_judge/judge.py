@@ -8,22 +8,28 @@ from context_guard.answers import Answer, Answers, ChoiceAnswer, Unanswered, Yes
 from context_guard.local_judge.items import judge_exchanges, judge_small_outputs
 from context_guard.local_judge.outputs import judge_output
 from context_guard.local_judge.query import read_query
-from context_guard.local_judge.weights import WEIGHTS
+from context_guard.local_judge.settings import USUAL, Settings
+from context_guard.local_judge.weights import WEIGHTS, Weights
 from context_guard.requests import Request
 
 JUDGE = "local/bm25-1"
 DIGITS = 4
 
 
-def judge_locally(request: Request) -> Answers | Unanswered:
+def judge_locally(request: Request, settings: Settings = USUAL) -> Answers | Unanswered:
     """Answers for every part that is asked about; without any part there is nothing to judge."""
+    return judge_with(WEIGHTS, request, settings)
+
+
+def judge_with(weights: Weights, request: Request, settings: Settings = USUAL) -> Answers | Unanswered:
+    """The same with weights of one's own."""
     if not request.state.parts:
         return Unanswered(request.id, "error", detail="the request has no parts")
     query = read_query(request)
-    rule = WEIGHTS.mid_run if request.phase == "mid-run" else WEIGHTS.run_end
+    rule = weights.mid_run if request.phase == "mid-run" else weights.run_end
     match request.kind:
         case "segment":
-            answers, raw = judge_output(request, query, rule)
+            answers, raw = judge_output(request, query, rule, settings, weights)
         case "small":
             answers, raw = judge_small_outputs(request, query, rule)
         case "exchange":

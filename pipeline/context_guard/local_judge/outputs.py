@@ -6,17 +6,23 @@ the probabilities before that stand in `raw`.
 """
 
 from collections.abc import Iterator
+from math import exp, log
+from typing import NamedTuple
 
 from context_guard.answers import Answer, ChoiceAnswer, YesNoAnswer
 from context_guard.config import Config
+from context_guard.local_judge.context import context_features
+from context_guard.local_judge.cover import cover_keys
 from context_guard.local_judge.coverage import coverage_features
-from context_guard.local_judge.features import part_features
+from context_guard.local_judge.features import Features, part_features
+from context_guard.local_judge.later import choose_later, later_rates
 from context_guard.local_judge.odds import move, shift
 from context_guard.local_judge.passages import Passage, read_passages
 from context_guard.local_judge.places import read_source
 from context_guard.local_judge.query import Query
 from context_guard.local_judge.scope import is_past, scope_features
-from context_guard.local_judge.weights import WEIGHTS, Rule
+from context_guard.local_judge.settings import USUAL_SHARE, Settings
+from context_guard.local_judge.weights import Rule, Weights
 from context_guard.requests import FOCUS, KEEP_WHOLE, NONE, WHOLE, Request
 
 UNCLEAR = "unclear"
@@ -28,60 +34,107 @@ _DEFAULTS = Config()
 _SURE = 0.95
 _JUST_BELOW = 0.99
 _FLAT = 0.02
+_LIKELY_NONE = 0.5
+SLACK_POWER = 1.5
 
 
-def judge_output(request: Request, query: Query, rule: Rule) -> tuple[tuple[Answer, ...], Scores]:
+class Read(NamedTuple):
+    """What is known of one segment before any model speaks."""
+
+    passages: tuple[Passage, ...]
+    parts: tuple[Features, ...]
+    coverage: Features
+    context: Features
+
+
+def read_output(request: Request, query: Query) -> Read:
+    state = request.state
+    source = read_source(state)
+    begins = state.parts[0].id == "chunk_1"
+    passages = read_passages((part.text for part in state.parts), query, source, 0 if begins else None)
+    return Read(
+        passages=passages,
+        parts=part_features(passages, query, failed=bool(state.status)),
+        coverage=coverage_features(passages, query, state.args, source),
+        context=context_features(state, query, source),
+    )
+
+
+def judge_output(
+    request: Request, query: Query, rule: Rule, settings: Settings, weights: Weights
+) -> tuple[tuple[Answer, ...], Scores]:
     """The answers and the raw probabilities."""
     state = request.state
     ids = [part.id for part in state.parts]
-    source = read_source(state)
-    begins = ids[0] == "chunk_1"
-    passages = read_passages((part.text for part in state.parts), query, source, 0 if begins else None)
-    features = part_features(passages, query, failed=bool(state.status))
-    coverage = coverage_features(passages, query, state.args, source)
-    late = WEIGHTS.superseded if state.superseded else 0.0
+    read = read_output(request, query)
+    passages, coverage = read.passages, read.coverage
+    late = weights.superseded if state.superseded else 0.0
     if state.status and is_past(query) and not coverage["cited"]:
-        late += WEIGHTS.failed
-    needed = [shift(WEIGHTS.part.probability(each), -late) for each in features]
-    none = shift(WEIGHTS.none.probability(coverage), late)
+        late += weights.failed
+    needed = [shift(weights.part.probability(each), -late) for each in read.parts]
+    none = shift(weights.none.probability(coverage), late)
     share = sum(p * q.size for p, q in zip(needed, passages, strict=True)) / (sum(q.size for q in passages) or 1)
-    whole = WEIGHTS.whole.probability(scope_features(query, share, bool(coverage["cited"])))
-    raw = ((KEEP_WHOLE, whole), (NONE, none), *zip(ids, needed, strict=True))
+    whole = weights.whole.probability(scope_features(query, share, bool(coverage["cited"])))
+    chances = [whole + (1 - whole) * p for p in needed]
+    raw = ((KEEP_WHOLE, whole), (NONE, none), *zip(ids, chances, strict=True))
     if _is_unclear(query, passages, needed, none, rule):
         return _unclear(request, ids), ((UNCLEAR, 1.0), *raw)
-    none = move(none, rule.none, _DEFAULTS.none_threshold)
-    if query.is_foreign or whole >= _DEFAULTS.keep_whole_threshold:
-        none = min(none, _JUST_BELOW * _DEFAULTS.none_threshold)
-    removed = none >= _DEFAULTS.none_threshold
-    kept = _scaled(needed) if removed else by_expected_recall(needed, rule)
+    model = weights.later_mid if request.phase == "mid-run" else weights.later_end
+    open_share = none**rule.open_power
+    rates = [rate * exp(-late) * open_share for rate in later_rates(model, read.parts, coverage, read.context)]
+    kept = choose_later(rates, passages, read.context["segments"], rule.later * _slack(settings), rule)
+    if rule.recall:
+        kept |= _answered(passages, [(1 - none) ** rule.answer_power * p for p in needed], rule, settings)
+    if none >= rule.none and not query.is_foreign and whole < _DEFAULTS.keep_whole_threshold:
+        kept = set()
+    none = _none(none, bool(kept), rule)
     answers: list[Answer] = [
         YesNoAnswer(KEEP_WHOLE, whole),
         _focus(ids, needed, none, whole),
-        *(YesNoAnswer(name, p) for name, p in zip(ids, kept, strict=True)),
+        *(YesNoAnswer(name, _moved(p, i in kept)) for i, (name, p) in enumerate(zip(ids, chances, strict=True))),
     ]
     return tuple(answers), raw
 
 
-def by_expected_recall(needed: list[float], rule: Rule) -> list[float]:
-    """Each part's probability moved to its side of `chunkKeepThreshold`, the order kept."""
-    threshold = _DEFAULTS.chunk_keep_threshold
+def _answered(passages: tuple[Passage, ...], needed: list[float], rule: Rule, settings: Settings) -> set[int]:
+    """What holds the answer's own strings, and what it probably rests on beside them."""
+    if not any(passage.keys or passage.identifiers or passage.quotes or passage.mentions.cited for passage in passages):
+        recall, floor = rule.vague_recall, rule.vague_floor
+    else:
+        recall, floor = rule.recall, rule.floor
+    share = settings.keep_share ** (log(recall) / log(USUAL_SHARE))
+    return cover_keys(passages, needed) | by_expected_recall(needed, share, floor * _slack(settings))
+
+
+def _slack(settings: Settings) -> float:
+    """How much stricter than usual: 1 at the usual share, 0 where all is to be kept."""
+    return float(((1 - settings.keep_share) / (1 - USUAL_SHARE)) ** SLACK_POWER)
+
+
+def by_expected_recall(needed: list[float], recall: float, floor: float) -> set[int]:
+    """The likeliest parts, until they hold the wanted share of what is probably needed."""
     total = sum(needed) or 1.0
-    answers = [0.0] * len(needed)
+    kept: set[int] = set()
     above = 0.0
-    for i in sorted(range(len(needed)), key=lambda i: -needed[i]):
-        share = above / total
-        if share < rule.recall and needed[i] >= rule.floor:
-            answers[i] = threshold + (1 - threshold) * (1 - share / rule.recall)
-        else:
-            left = min(1.0, (1 - share) / (1 - rule.recall), needed[i] / rule.floor)
-            answers[i] = _JUST_BELOW * threshold * max(0.0, left)
+    for i in sorted(range(len(needed)), key=lambda i: (-needed[i], i)):
+        if above / total >= recall or needed[i] < floor:
+            break
+        kept.add(i)
         above += needed[i]
-    return answers
+    return kept
 
 
-def _scaled(needed: list[float]) -> list[float]:
-    """All below the threshold, the order kept: nothing of the segment is needed."""
-    return [_JUST_BELOW * _DEFAULTS.chunk_keep_threshold * p for p in needed]
+def _moved(p: float, kept: bool) -> float:
+    """A probability on its side of `chunkKeepThreshold`, the order on each side kept."""
+    threshold = _DEFAULTS.chunk_keep_threshold
+    return threshold + (1 - threshold) * p if kept else _JUST_BELOW * threshold * p
+
+
+def _none(none: float, kept: bool, rule: Rule) -> float:
+    """P(nothing needed) on the side of `noneThreshold` that says whether anything stays."""
+    threshold = _DEFAULTS.none_threshold
+    moved = move(none, rule.none, threshold)
+    return min(moved, _JUST_BELOW * threshold) if kept else max(moved, threshold)
 
 
 def _is_unclear(query: Query, passages: tuple[Passage, ...], needed: list[float], none: float, rule: Rule) -> bool:
@@ -90,7 +143,7 @@ def _is_unclear(query: Query, passages: tuple[Passage, ...], needed: list[float]
     overlap = any(passage.counts for passage in passages)
     if query.is_foreign and not overlap:
         return True
-    return none < rule.none and len(needed) > 2 and max(needed) - min(needed) < _FLAT
+    return bool(rule.recall) and none < _LIKELY_NONE and len(needed) > 2 and max(needed) - min(needed) < _FLAT
 
 
 def _unclear(request: Request, ids: list[str]) -> tuple[Answer, ...]:
@@ -103,9 +156,11 @@ def _unclear(request: Request, ids: list[str]) -> tuple[Answer, ...]:
 
 def _focus(ids: list[str], needed: list[float], none: float, whole: float) -> ChoiceAnswer:
     options = tuple(_options(ids, needed, none, whole))
-    choice = NONE if none >= _DEFAULTS.none_threshold else max(
-        (option for option in options if option[0] != NONE), key=lambda option: option[1]
-    )[0]
+    choice = (
+        NONE
+        if none >= _DEFAULTS.none_threshold
+        else max((option for option in options if option[0] != NONE), key=lambda option: option[1])[0]
+    )
     return ChoiceAnswer(FOCUS, choice, options)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
 
+from context_guard.local_judge.keys import find_keys
 from context_guard.local_judge.places import Mentions, Source, find_mentions
 from context_guard.local_judge.query import Query
 from context_guard.local_judge.words import terms_of, words_of
@@ -21,9 +22,10 @@ _DEFINITION = re.compile(
     rf"|^(?:[^\s:]{{1,200}}:[0-9]{{1,7}}:)?[ \t]{{0,16}}(?:self\.|this\.)?({_NAME})[ ]?(?::[^=\n]{{1,60}})?=(?!=)",
     re.MULTILINE,
 )
+_STRUCTURED = re.compile(r"[a-z][A-Z0-9]|[A-Za-z0-9]_[A-Za-z0-9]")
 _ERROR = re.compile(
-    r"\b(?:error|errors|fail|failed|failure|failures|fatal|panic|exception|traceback|undefined|cannot|assert\w*)\b"
-    r"|\b\w{1,60}(?:Error|Exception)\b|^E {2,}|[✖✗✘]",
+    r"(?:error|exception)s?\b|\b(?:fail(?:ed|ures?)?|fatal|panic|traceback|undefined|cannot|assert\w*)\b"
+    r"|^E {2,}|[✖✗✘]",
     re.IGNORECASE | re.MULTILINE,
 )
 
@@ -43,6 +45,16 @@ class Passage(Struct, frozen=True):
     numbers: frozenset[str]
     mentions: Mentions
     errors: int
+    height: int = 0
+    """Lines."""
+    best_hit: int = 0
+    """Most looked-for terms on one line."""
+    vocabulary: int = 0
+    """Distinct words."""
+    structured: int = 0
+    """Those among them that can only be names."""
+    definitions: int = 0
+    keys: frozenset[str] = frozenset()
 
 
 class Lexicon(dict[str, tuple[str, ...]]):
@@ -84,6 +96,7 @@ def _read(text: str, first: int | None, lines: int, query: Query, source: Source
     names = frozenset(words)
     identifiers = query.identifiers & names
     wanted = identifiers | (query.earlier & names)
+    named = _defined(seen)
     return Passage(
         size=len(text),
         words=len(words),
@@ -91,11 +104,17 @@ def _read(text: str, first: int | None, lines: int, query: Query, source: Source
         lines=tuple(hit_lines),
         identifiers=identifiers,
         earlier=query.earlier & names,
-        defined=frozenset(_defined(seen) & wanted) if wanted else frozenset(),
+        defined=frozenset(named & wanted),
         quotes=frozenset(quote for quote in query.quotes if quote in seen),
         numbers=frozenset(number for number in query.numbers if number in seen),
         mentions=find_mentions(seen, first, lines, query.citations, source),
         errors=sum(1 for _ in _ERROR.finditer(seen)),
+        height=lines,
+        best_hit=max(map(len, hit_lines), default=0),
+        vocabulary=len(names),
+        structured=sum(1 for name in names if len(name) > 7 and _STRUCTURED.search(name)),
+        definitions=len(named),
+        keys=find_keys(seen, words, names, query.keys),
     )
 
 

@@ -2,16 +2,20 @@
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 from msgspec import Struct
 
 from context_guard.local_judge.citations import Citation, affirmed, read_citations
+from context_guard.local_judge.keys import Keys, read_keys
 from context_guard.local_judge.words import ENGLISH, terms_of, words_of
 from context_guard.requests import Request, State
 from context_guard.text import clip, trim
 
 FIELD_CHARS = 16_000
 MOST_QUOTES = 60
+RUNS_REMEMBERED = 8
+"""The requests of a run ask about the same question and answer."""
 MIN_CONTENT_WORDS = 3
 """With fewer words to look for there is no ground to drop anything on."""
 
@@ -34,6 +38,7 @@ class Query(Struct, frozen=True):
     """Terms of what was answered, sentences about what does not matter left out."""
     question: frozenset[str]
     history: frozenset[str]
+    notes: frozenset[str]
     earlier: frozenset[str]
     """Identifiers of the question and of what went before."""
     identifiers: frozenset[str]
@@ -41,6 +46,8 @@ class Query(Struct, frozen=True):
     """Verbatim strings of the answer that are more than a name."""
     numbers: tuple[str, ...]
     citations: tuple[Citation, ...]
+    keys: Keys
+    """Strings that the answer must have from somewhere, and not from the user."""
     asked: str
     told: str
     """Question and answer as they are, for what they say about the whole."""
@@ -50,7 +57,7 @@ class Query(Struct, frozen=True):
 
     @property
     def terms(self) -> frozenset[str]:
-        return self.answer | self.question | self.history
+        return self.answer | self.question | self.history | self.notes
 
     @property
     def is_unclear(self) -> bool:
@@ -62,21 +69,29 @@ def read_query(request: Request) -> Query:
     mid_run = request.phase == "mid-run"
     answer = _field([state.latest_note, *(state.later_calls or ())] if mid_run else [state.answer])
     question = _field([state.question])
-    before = _field([*_history(state), state.notes])
+    before = _field(_history(state))
+    noted = _field([state.notes])
+    return _query(question, answer, before, noted, bool(state.answer.strip()))
+
+
+@lru_cache(maxsize=RUNS_REMEMBERED)
+def _query(question: str, answer: str, before: str, noted: str, has_answer: bool) -> Query:
     told = affirmed(answer)
     return Query(
         answer=_terms(told),
         question=_terms(question),
         history=_terms(before),
-        earlier=_identifiers(f"{question}\n{before}"),
+        notes=_terms(noted),
+        earlier=_identifiers(f"{question}\n{before}\n{noted}"),
         identifiers=_identifiers(told),
         quotes=_quotes(told),
         numbers=tuple(dict.fromkeys(_NUMBER.findall(told)))[:MOST_QUOTES],
         citations=read_citations(answer),
+        keys=read_keys(answer, f"{question}\n{before}"),
         asked=question,
         told=answer,
         is_foreign=_is_foreign(f"{question} {answer}"),
-        has_answer=bool(state.answer.strip()),
+        has_answer=has_answer,
     )
 
 

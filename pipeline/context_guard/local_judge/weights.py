@@ -1,20 +1,17 @@
 """Every constant of the local judge, in one value: `WEIGHTS`.
 
-`part`, `none` and `small` were fitted once, then rounded by hand; the texts are not shipped. 540 made-up cases over
-library code (reads, searches, failing test runs; the answer cites, names or only paraphrases what is needed), 500 pairs
-of such an output with a foreign question and answer as dead ends, and 266 outputs of real agent runs whose final answer
-demonstrably quotes them, at half weight. Logistic regression, L2 with C = 0.1, an output of n parts counts 1/sqrt(n) a
-part. What gained nothing was left out: best line, rare numbers, position, shares by question alone. `exchange` was
-fitted on 392 old exchanges of the same and of foreign projects and its history weight lowered.
-
-`benchmarks/judge_bed.py` measures the whole on labelled outputs outside all of these. The weights of `whole` and the
-gate `none` of the rules were set with its figures in view; recall and floor on the made-up cases (line recall 0.96 at
-0.31 kept; 0.95 at 0.27 with 0.90 and 0.06).
+`part`, `none` and the two rates are learnt (`model.py`, written by `benchmarks/train_local_judge`; docs/local-judge.md
+says from what and how well). `small` and `exchange` were fitted once on made-up items and rounded by hand, `whole` was
+set by hand. The rules were set on real sessions, cross-validated, so that the labelled outputs of
+`benchmarks/judge_bed.py`, which nothing was learnt from, stay above their floor.
 """
 
+import msgspec
 from msgspec import Struct
 
+from context_guard.local_judge.model import MODEL
 from context_guard.local_judge.odds import Logistic
+from context_guard.local_judge.rates import Rates
 
 
 class Rule(Struct, frozen=True):
@@ -26,6 +23,21 @@ class Rule(Struct, frozen=True):
     """Below this probability a part is not kept for recall's sake."""
     none: float
     """From this P(nothing is needed) on a whole segment goes."""
+    vague_recall: float
+    vague_floor: float
+    """The same where the answer has no name, string or place in common with the output."""
+    later: float
+    """From this worth for later work on a part is kept."""
+    part_share: float
+    """How much of that worth is the part's own; the rest is that of its whole output."""
+    size_power: float
+    """How fast the worth falls with the size of the output."""
+    answer_power: float
+    """How fast what the answer rests on counts less the likelier it is that it rests on nothing here."""
+    open_power: float
+    """How much less later need counts the more the answer rests on the output: then the answer says what matters."""
+    top: float
+    """The likeliest parts of every output are kept up to this share of its later need."""
     small: float
     """From this P(needed) on a small output stays."""
 
@@ -41,6 +53,10 @@ class Weights(Struct, frozen=True):
     """P(needed) of a small output."""
     exchange: Logistic
     """P(relevant) of an old exchange."""
+    later_end: Rates
+    """How much of what later runs need a part holds."""
+    later_mid: Rates
+    """How much of what the rest of the run needs a part holds."""
     run_end: Rule
     mid_run: Rule
     superseded: float
@@ -52,51 +68,30 @@ class Weights(Struct, frozen=True):
     the answer says that it is mended."""
 
 
+class Made(Struct, frozen=True):
+    """How the learnt part came about."""
+
+    command: str
+    seed: int
+    made_up_cases: int
+    real_items: int
+    data: str
+    """SHA-256 of all that was learnt from."""
+
+
+class Learnt(Struct, frozen=True):
+    made: Made
+    part: Logistic
+    none: Logistic
+    later_end: Rates
+    later_mid: Rates
+
+
+LEARNT = msgspec.json.decode(MODEL, type=Learnt)
+
 WEIGHTS = Weights(
-    part=Logistic(
-        bias=-3.3,
-        weights=(
-            ("bm25_share", 1.0),
-            ("bm25_spread", 0.55),
-            ("bm25_log", 0.32),
-            ("answer_cover", 0.85),
-            ("identifiers", 1.0),
-            ("defined", 1.3),
-            ("defined_before", 0.8),
-            ("earlier_defined", 2.0),  # fitted 4.2, but the made-up histories are clearer than real ones
-            ("quotes", 0.6),
-            ("cited", 2.6),
-            ("cited_elsewhere", -0.8),
-            ("file_named", 0.3),
-            ("file_negated", -0.9),
-            ("around_share", 0.8),
-            ("around_cited", 0.3),
-            ("errors_failed", 1.3),  # fitted 2.1 on test runs alone; build logs are noisier
-            ("parts_log", -0.3),
-        ),
-    ),
-    none=Logistic(
-        bias=5.9,
-        weights=(
-            ("names_share", -1.1),
-            ("names_missing", 0.4),
-            ("names_log", -0.8),
-            ("answer_share", -2.6),
-            ("answer_log", -0.5),
-            ("question_share", -0.7),
-            ("history_share", -0.9),
-            ("args_share", -3.0),
-            ("quotes", -1.1),
-            ("defined", -0.9),
-            ("cited", -0.7),
-            ("file_named", -1.1),
-            ("source_named", -0.8),
-            ("cited_missing", 0.9),
-            ("best_line", -1.0),
-            ("best_part", -3.4),
-            ("parts_log", 0.3),
-        ),
-    ),
+    part=LEARNT.part,
+    none=LEARNT.none,
     whole=Logistic(  # set by hand: cue words, and how much of the output is probably needed anyway
         bias=-4.0,
         weights=(
@@ -132,8 +127,36 @@ WEIGHTS = Weights(
             ("args_share", 5.7),
         ),
     ),
-    run_end=Rule(recall=0.93, floor=0.05, none=0.9, small=0.05),
-    mid_run=Rule(recall=0.96, floor=0.03, none=0.95, small=0.03),
+    later_end=LEARNT.later_end,
+    later_mid=LEARNT.later_mid,
+    run_end=Rule(
+        recall=0.93,
+        floor=0.06,
+        none=0.9,
+        vague_recall=0.985,
+        vague_floor=0.005,
+        later=0.09,
+        part_share=0.1,
+        size_power=0.3,
+        answer_power=3.0,
+        open_power=0.5,
+        top=0.0,
+        small=0.05,
+    ),
+    mid_run=Rule(
+        recall=0.0,
+        floor=0.03,
+        none=0.98,
+        vague_recall=0.0,
+        vague_floor=0.0,
+        later=0.6,
+        part_share=1.2,
+        size_power=0.1,
+        answer_power=1.0,
+        open_power=0.0,
+        top=0.1,
+        small=0.03,
+    ),
     superseded=2.5,
     superseded_small=0.3,
     failed=1.5,

@@ -2,9 +2,12 @@
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 LONGEST_WORD = 80
 """Longer runs of word characters are data (base64, hashes), not words."""
+MOST_REMEMBERED = 20_000
+"""Words whose terms are remembered: outputs of one session share most of theirs."""
 
 _WORD = re.compile(r"\w+")
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W0-9_A-Za-z]+")
@@ -38,6 +41,7 @@ def words_of(text: str) -> list[str]:
     return _WORD.findall(text)
 
 
+@lru_cache(maxsize=MOST_REMEMBERED)
 def terms_of(word: str) -> tuple[str, ...]:
     """What a word is looked up by; nothing for stop words, single characters and data."""
     if len(word) > LONGEST_WORD:
