@@ -362,12 +362,22 @@ def test_a_setting_given_by_hand_has_to_be_usable(session: Path, setting: str, s
 
 
 def test_a_settings_file_warns_and_goes_on(session: Path, tmp_path: Path) -> None:
-    """A bad value falls back, and the warning names key, value and range."""
+    """A line each: a bad value falls back, with key, value and range, and a key that is no setting is named."""
     settings = tmp_path / "settings.json"
-    settings.write_text('{"minRunChars": -1, "unknown": 5}')
+    settings.write_text('{"minRunChars": -1, "minRunChar": 5}')
     run = guard("distill", session, "--config", settings)
     assert run.exit_code == 0
-    assert "minRunChars: -1 is not usable (a whole number from 0 to 10000000)" in complaint(run)
+    assert run.stderr.splitlines() == [
+        f"context-guard: {settings}: minRunChars: -1 is not usable (a whole number from 0 to 10000000); using 8000",
+        f"context-guard: {settings}: minRunChar: not a setting. Did you mean minRunChars?",
+    ]
+
+
+@pytest.mark.parametrize("group", ["config", "judge"])
+def test_a_group_without_a_command_says_so_in_one_line(group: str) -> None:
+    run = guard(group)
+    assert run.exit_code == 2
+    assert complaint(run) == f"context-guard: Missing command. Try: context-guard {group} --help\n"
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b"\xff\xfe"])

@@ -46,7 +46,7 @@ def test_a_snippet_runs_as_it_stands(name: str, number: int) -> None:
 def test_hosts_shows_the_three_ways() -> None:
     """One call, own I/O between plan and settle, stage by stage."""
     one, own, staged = blocks("docs/hosts.md", "python")[:3]
-    assert "trio.run(distill" in one
+    assert "trio.run(partial(distill" in one
     assert "trio" not in own
     assert "settle(planned" in own
     assert all(stage in staged for stage in ("find_spans", "pick_candidates", "pack_segments", "decide_output"))

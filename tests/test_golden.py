@@ -11,8 +11,8 @@ from shared_data import SHARED, needs_shared
 
 from context_guard.cache.break_even import FACTORS, Gate
 from context_guard.checkpoint import Due
-from context_guard.decisions import was_judged
 from context_guard.memory import judged_mid_run
+from context_guard.records import was_judged
 from context_guard.span import Span
 from context_guard.stages import Plan
 from context_guard.transcript import calls_of

@@ -1,17 +1,22 @@
 """The embedded judge, by what the default thresholds make of its answers."""
 
 import codecs
+import subprocess
+import sys
+from itertools import pairwise
+from pathlib import Path
 
 import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import context_guard
 from context_guard.answers import Answers, Unanswered
 from context_guard.config import Config
 from context_guard.history import Exchange, History
 from context_guard.keep_sets import KeepSet, decide_keep_set
-from context_guard.local_judge import JUDGE, judge_locally
+from context_guard.local_judge import JUDGE, Settings, judge_locally
 from context_guard.records import Phase
 from context_guard.requests import FOCUS, KEEP_WHOLE, Choice, Part, Request, RequestKind, State, YesNo, chunk_id
 from context_guard.segments import Segment
@@ -151,6 +156,69 @@ def test_mid_run_asks_the_notes_and_later_calls() -> None:
         later_calls=("grep `BASE_DELAY`",),
     )
     assert RETRY in kept(state, "mid-run").kept
+
+
+IN_TOPIC = (
+    "def retry_budget(calls):\n    spent = sum(call.retries for call in calls)\n    return max(0, BUDGET - spent)",
+    "def drain_queue(queue):\n    while queue:\n        queue.pop().cancel()\n    queue.notify()",
+    "def close_client(client):\n    client.transport.close()\n    client.closed = True",
+    "def parse_cookie(header):\n    name, _, value = header.partition('=')\n    return name, value",
+)
+
+
+def test_dead_end_of_the_same_topic_is_removed() -> None:
+    """A file looked into on the way, of the same client, goes when the answer names nothing of it."""
+    state = msgspec.structs.replace(
+        output(tuple(f"{text}\n" * 9 for text in IN_TOPIC)), args='{"path":"src/budget.py"}'
+    )
+    assert kept(state).kept == ()
+
+
+def test_superseded_output_mid_run_goes_where_the_current_one_stays() -> None:
+    """The same text, once out of date and once not: only being superseded makes it go."""
+    chunks = tuple(f"{text}\n" * 9 for text in CHUNKS)
+    current = msgspec.structs.replace(
+        output(chunks, "Make the client more patient.", "", '{"path":"src/retry.py"}'),
+        latest_note="I will raise MAX_DELAY in backoff_delay.",
+        later_calls=("grep `BASE_DELAY`",),
+    )
+    late = msgspec.structs.replace(current, superseded="this file was changed after this read (edit src/retry.py)")
+    assert RETRY in kept(current, "mid-run").kept
+    assert kept(late, "mid-run").kept == ()
+
+
+def test_more_is_kept_for_a_larger_share() -> None:
+    """The setting only ever adds: what a smaller share keeps, a larger one keeps too, and all of it keeps all."""
+    request = ask(output(SEARCH, "Which timeout is wrong?", "The wrong timeout is at src/queue.py:14."))
+    sets = []
+    for share in (0.3, 0.6, 0.9, 1.0):
+        answers = judge_locally(request, Settings(keep_share=share))
+        assert isinstance(answers, Answers)
+        sets.append({p.id for p in request.state.parts if probability(answers, p.id) >= CONFIG.chunk_keep_threshold})
+    assert all(smaller <= larger for smaller, larger in pairwise(sets))
+    assert len(sets[-1]) == len(SEARCH)
+
+
+@pytest.mark.parametrize("seed", ["0", "1", "4242"])
+def test_the_order_of_sets_decides_nothing(seed: str) -> None:
+    """A process with another hash seed gives the same answers."""
+    asked = msgspec.json.encode([ask(output(CHUNKS)), ask(output(SEARCH)), ask(output(CHUNKS), phase="mid-run")])
+    script = (
+        "import sys, msgspec\n"
+        "from context_guard.local_judge import judge_locally\n"
+        "from context_guard.requests import Request\n"
+        "requests = msgspec.json.decode(sys.stdin.buffer.read(), type=list[Request])\n"
+        "sys.stdout.buffer.write(msgspec.json.encode([judge_locally(each) for each in requests]))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        input=asked,
+        capture_output=True,
+        check=True,
+        env={"PYTHONHASHSEED": seed, "PYTHONPATH": str(Path(context_guard.__file__).parents[1])},
+    )
+    expected = msgspec.json.encode([judge_locally(each) for each in msgspec.json.decode(asked, type=list[Request])])
+    assert expected == done.stdout
 
 
 def test_same_request_gets_the_same_bytes() -> None:

@@ -65,7 +65,7 @@ IMPURE_METHODS = {
 
 ORDER = (
     ("transcript",),
-    ("span",),
+    ("span", "memory"),
     ("candidates", "small", "exchanges", "images", "items"),
     ("checkpoint",),
     ("chunks",),
@@ -73,6 +73,7 @@ ORDER = (
     ("requests",),
     ("answers",),
     ("keep_sets",),
+    ("holds", "past", "uses", "trims", "gaps", "contents", "omissions", "render"),
     ("decisions",),
     ("whole",),
     ("gates",),

@@ -121,7 +121,7 @@ def test_reasoning_stands_in_front_of_its_call() -> None:
 
 
 def test_half_a_pair_is_never_sent() -> None:
-    """A lone surrogate in a text, a result or an argument, escaped or not, becomes U+FFFD (spec/cases.md T8)."""
+    """A lone surrogate in a text, a result or an argument, escaped or not, becomes U+FFFD."""
     made = call("bash", {"command": "echo \ud83d", "\udc00": 1})
     transcript = session(prompt("Go \ud83d"), made, result("out \udc00"), answer("\ud800"))
     assert_valid(transcript)

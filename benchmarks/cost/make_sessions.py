@@ -310,6 +310,10 @@ def errand(project: Path, number: int, pause: float) -> Prompt:
             )
 
 
+def search(topic: str, options: str = "-rniE") -> str:
+    return f"grep {options} '{topic}' --include='*.py' context-guard/pipeline"
+
+
 def edit(path: str, old: str, new: str) -> Call:
     return Call("edit", {"path": path, "edits": [{"oldText": old, "newText": new}]})
 

@@ -1,0 +1,1 @@
+"""Fits the embedded judge: `python -m benchmarks.train_local_judge`."""

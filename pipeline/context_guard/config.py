@@ -300,7 +300,7 @@ def range_of(key: str) -> str:
     if kind is bool:
         return "true or false"
     if kind is str:
-        return "`local` or `provider/id`"
+        return "`local`, `jev`, `local+jev` or `provider/id`"
     if kind == tuple[str, ...]:
         return "a list of tool names"
     return f"{'a whole number' if kind is int else 'a number'} from {meta.ge} to {meta.le}"

@@ -9,15 +9,9 @@ from context_guard.chunks import Cut
 from context_guard.config import Config
 from context_guard.holds import NO_HOLDS, Holds, add_holds
 from context_guard.keep_sets import KeepSet
-from context_guard.records import ItemResult, Kind, Outcome, Phase
+from context_guard.records import ItemResult, Kind, Outcome, Phase, was_judged
 from context_guard.render import render
 from context_guard.trims import find_trims
-
-DEFERRED = "deferred"
-"""Reason of an item that may go, but whose edit does not pay yet."""
-
-FAILURES = ("timeout", "error", "aborted")
-"""Words in a reason that say: not judged, ask again."""
 
 
 class Decision(Struct, frozen=True):
@@ -101,11 +95,6 @@ def to_result(decision: Decision) -> ItemResult:
         jev=decision.traces,
         omitted=decision.omitted,
     )
-
-
-def was_judged(reason: str) -> bool:
-    """Whether the judge answered for all of the item; otherwise the next pass asks again."""
-    return not any(word in reason for word in FAILURES)
 
 
 def _kept(candidate: Candidate, cut: Cut, keep_sets: tuple[KeepSet, ...], reason: str) -> Decision:

@@ -4,7 +4,6 @@ from msgspec import Struct
 
 from context_guard.config import Config
 from context_guard.labels import tool_label
-from context_guard.render import recall_hint
 from context_guard.runs import is_steering, is_stub
 from context_guard.sizes import visible_chars
 from context_guard.span import Span
@@ -15,6 +14,7 @@ from context_guard.text import (
     format_chars,
     one_line,
     plural,
+    recall_hint,
     shorten,
     trim,
     without_lone_surrogates,

@@ -5,16 +5,15 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from context_guard.bill import bill_lines
-from context_guard.decisions import DEFERRED, Decision
+from context_guard.decisions import Decision
 from context_guard.exchanges import OldExchange
 from context_guard.labels import tool_label
 from context_guard.left_alone import why_left_alone
 from context_guard.printable import visible_line
 from context_guard.reasons import why_decided
-from context_guard.records import Kind, Phase
-from context_guard.render import RECALL
+from context_guard.records import DEFERRED, Kind, Phase
 from context_guard.stages import Plan, Settlement
-from context_guard.text import MARKER, one_line, plural, shorten
+from context_guard.text import MARKER, RECALL, one_line, plural, shorten
 from context_guard.text import format_probability as p
 from context_guard.transcript import Entry, Transcript, calls_of, text_of
 from context_guard.votes import ChunkVote, SegmentVote, read_votes

@@ -6,8 +6,8 @@ from msgspec import Struct
 from context_guard.cache.break_even import Edits, Gate, weigh
 from context_guard.cache.layout import Layout
 from context_guard.config import Config
-from context_guard.decisions import DEFERRED, Decision
-from context_guard.records import Phase
+from context_guard.decisions import Decision
+from context_guard.records import DEFERRED, Phase
 
 
 class Gated(Struct, frozen=True):

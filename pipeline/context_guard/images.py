@@ -4,9 +4,8 @@ from msgspec import Struct
 
 from context_guard.config import Config
 from context_guard.labels import tool_label
-from context_guard.render import RECALL
 from context_guard.sizes import blocks_chars, image_tokens
-from context_guard.text import MARKER, format_chars, plural, without_lone_surrogates
+from context_guard.text import MARKER, RECALL, format_chars, plural, without_lone_surrogates
 from context_guard.transcript import Entry, Image, Text, ToolCall, calls_of, images_of, text_of
 
 MAX_SIZES = 3

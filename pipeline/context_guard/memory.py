@@ -1,6 +1,6 @@
 """What earlier passes have settled, read from the branch alone: never from drafts that a host may have dropped."""
 
-from context_guard.decisions import DEFERRED, was_judged
+from context_guard.records import DEFERRED, was_judged
 from context_guard.transcript import Transcript
 
 

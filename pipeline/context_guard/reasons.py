@@ -2,8 +2,9 @@
 
 from context_guard.chunks import Cut
 from context_guard.config import Config
-from context_guard.decisions import DEFERRED, Decision, cited_files
+from context_guard.decisions import Decision, cited_files
 from context_guard.holds import add_holds, find_holds
+from context_guard.records import DEFERRED
 from context_guard.requests import chunk_id
 from context_guard.stages import Plan, Settlement
 from context_guard.text import format_probability as p

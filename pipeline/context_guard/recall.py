@@ -9,9 +9,8 @@ from msgspec import Struct
 from returns.result import Failure, Result, Success
 
 from context_guard.pages import Line, Page, Window, cut_page
-from context_guard.render import recall_hint
 from context_guard.runs import is_steering
-from context_guard.text import MARKER, one_line, plural, shorten, trim, without_lone_surrogates
+from context_guard.text import MARKER, one_line, plural, recall_hint, shorten, trim, without_lone_surrogates
 from context_guard.transcript import Entry, Image, Transcript, calls_of, images_of, text_of
 
 MAX_IMAGES = 6

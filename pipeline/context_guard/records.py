@@ -1,9 +1,9 @@
 """The record of one pass, as it stays in the host's session: readable by the original and by every later version."""
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 RECORD_TYPE = "context-guard"
 """Name under which hosts store a record beside their own entries."""
@@ -11,6 +11,15 @@ RECORD_TYPE = "context-guard"
 Phase = Literal["run-end", "mid-run"]
 Kind = Literal["large", "small", "exchange", "image"]
 Outcome = Literal["distilled", "removed", "kept"]
+
+Chars = Annotated[int, Meta(ge=-(10**15), le=10**15)]
+"""What a stored size may be; a result with another one was not written by a guard."""
+
+DEFERRED = "deferred"
+"""Reason of an item that may go, but whose edit does not pay yet."""
+
+FAILURES = ("timeout", "error", "aborted")
+"""Words in a reason that say: not judged, ask again."""
 
 
 class ItemResult(Struct, frozen=True, rename="camel", omit_defaults=True):
@@ -21,8 +30,8 @@ class ItemResult(Struct, frozen=True, rename="camel", omit_defaults=True):
     label: str = ""
     outcome: Outcome = "kept"
     reason: str = ""
-    before_chars: int = 0
-    after_chars: int = 0
+    before_chars: Chars = 0
+    after_chars: Chars = 0
     kind: Kind = "large"
     jev: tuple[str, ...] = ()
     """One trace a request; the key is the original's."""
@@ -51,6 +60,11 @@ class StoredRecord(Struct, frozen=True):
     at: int
     """Index of its entry in `Transcript.entries`."""
     record: Record
+
+
+def was_judged(reason: str) -> bool:
+    """Whether the judge answered for all of the item; otherwise the next pass asks again."""
+    return not any(word in reason for word in FAILURES)
 
 
 def encode_record(record: Record) -> dict[str, Any]:

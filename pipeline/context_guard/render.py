@@ -4,7 +4,6 @@ Everything but the header and the omission lines is a slice of the output. Neigh
 between them in the output.
 """
 
-import json
 import re
 from collections.abc import Mapping
 
@@ -16,9 +15,7 @@ from context_guard.config import Config
 from context_guard.gaps import Stretch, Trim, find_stretches
 from context_guard.omissions import omission_line
 from context_guard.records import Phase
-from context_guard.text import MARKER, format_chars, plural, without_lone_surrogates
-
-RECALL = "recall"
+from context_guard.text import MARKER, format_chars, plural, recall_hint, without_lone_surrogates
 
 _NOTICE = re.compile(
     r"\[Showing lines? [^\n]*\]|\[[0-9]+ more lines in file\.[^\n]*\]|\[[^\n\]]*limit reached[^\n]*\]"
@@ -55,11 +52,6 @@ def render(
     )
     text = header + "".join(_body(candidate, cut, stretches, config))
     return Rendering(text=without_lone_surrogates(text), kept_lines=kept_lines, total_lines=total)
-
-
-def recall_hint(what: str, entry_id: str) -> str:
-    """The sentence that tells the model how to get back what was taken out."""
-    return f'{what}: {RECALL}({{"entryId":{json.dumps(entry_id)}}}).'
 
 
 def notice_start(lines: list[str]) -> int:

@@ -6,10 +6,9 @@ from context_guard.candidates import is_old_enough, may_edit
 from context_guard.config import Config
 from context_guard.labels import tool_label
 from context_guard.records import Phase
-from context_guard.render import recall_hint
 from context_guard.span import RunResult, Span
 from context_guard.superseded import superseded_by
-from context_guard.text import MARKER, format_chars, without_lone_surrogates
+from context_guard.text import MARKER, format_chars, recall_hint, without_lone_surrogates
 
 
 class SmallOutput(Struct, frozen=True):

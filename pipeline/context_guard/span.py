@@ -5,6 +5,7 @@ question. A prompt that waited for the run before it to end (a queued follow-up)
 host settles only once for both, a run-end pass judges both: `find_spans` returns the queued ones before the current.
 """
 
+import msgspec
 from msgspec import Struct
 
 from context_guard.boundary import RUN_END, Boundary
@@ -157,17 +158,13 @@ def _pair(run: tuple[Entry, ...]) -> tuple[tuple[Call, ...], tuple[RunResult, ..
         elif entry.role == "tool" and (result := entry.result) is not None:
             index = open_calls.get(result.call_id)
             if index is not None and result.is_error:
-                calls[index] = _failed(calls[index])
+                calls[index] = msgspec.structs.replace(calls[index], failed=True)
             results.append(_run_result(entry, result, calls[index] if index is not None else None))
     return tuple(calls), tuple(results), turn + 1
 
 
 def _call(call: ToolCall, turn: int) -> Call:
     return Call(id=call.id, name=call.name, args=call.args, turn=turn)
-
-
-def _failed(call: Call) -> Call:
-    return Call(id=call.id, name=call.name, args=call.args, turn=call.turn, failed=True)
 
 
 def _run_result(entry: Entry, result: ToolResult, call: Call | None) -> RunResult:

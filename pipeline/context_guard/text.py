@@ -13,6 +13,9 @@ from typing import Any
 MARKER = "[context-guard]"
 """First characters of every text that the guard writes into a model's context."""
 
+RECALL = "recall"
+"""Name of the tool with which a model gets back what was taken out."""
+
 WHITESPACE = (
     "\t\n\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
     "\u2028\u2029\u202f\u205f\u3000\ufeff"
@@ -85,6 +88,11 @@ def format_probability(value: float | None) -> str:
 
 def plural(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def recall_hint(what: str, entry_id: str) -> str:
+    """The sentence that tells the model how to get back what was taken out."""
+    return f'{what}: {RECALL}({{"entryId":{json.dumps(entry_id)}}}).'
 
 
 def estimate_tokens(chars: int) -> int:

@@ -48,8 +48,10 @@ def _report(error: BaseException) -> int:
         case Stop(message=message, code=code):
             return _say(message, code)
         case click.UsageError(ctx=context):
-            hint = f" Try: {context.command_path} --help" if context else ""
-            return _say(f"{error.format_message()}{hint}", USAGE)
+            said = error.format_message()
+            stop = "" if said.endswith((".", "?", "!")) else "."
+            hint = f"{stop} Try: {context.command_path} --help" if context else ""
+            return _say(f"{said}{hint}", USAGE)
         case KeyboardInterrupt() | click.Abort():
             return _say("interrupted", INTERRUPTED)
         case BaseExceptionGroup() if error.subgroup(KeyboardInterrupt):

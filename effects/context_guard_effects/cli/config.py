@@ -6,11 +6,11 @@ from typing import Any
 import click
 
 from context_guard_effects.cli import options
-from context_guard_effects.cli.exits import UNREADABLE, WARNED, Stop
+from context_guard_effects.cli.exits import WARNED
 from context_guard_effects.cli.output import write, write_json
 
 
-@click.group()
+@click.group(no_args_is_help=False)
 def command() -> None:
     """Show the settings, or check a file of them."""
 
@@ -41,20 +41,9 @@ def schema() -> None:
 @click.pass_context
 def check(ctx: click.Context, file: Path) -> None:
     """Print a line for each value of FILE that is not usable and for each key that is no setting."""
-    from returns.result import Failure, Success
+    from context_guard_effects.cli.settings import check_settings
 
-    from context_guard.config import parse_config, unknown_keys
-    from context_guard_effects.cli.settings import nearest
-    from context_guard_effects.cli.sources import read_file
-
-    data = read_file(file)
-    match parse_config(data), unknown_keys(data):
-        case Success(parsed), Success(unknown):
-            found = [*parsed.warnings, *(f"{key}: not a setting.{nearest(key)}" for key in unknown)]
-        case Failure(error), _:
-            raise Stop(f"{file}: {error.message}", UNREADABLE)
-        case _:
-            found = []
+    _, found = check_settings(file)
     write("".join(f"{line}\n" for line in found) or f"{file}: nothing to complain about\n")
     ctx.exit(WARNED if found else 0)
 

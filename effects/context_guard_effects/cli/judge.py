@@ -17,7 +17,7 @@ NEEDED = "src/retry.py:19:     return min(cap, base * 2 ** attempt)"
 NOISE = "docs/changelog.md:88: - a typo in the wording"
 
 
-@click.group()
+@click.group(no_args_is_help=False)
 def command() -> None:
     """Try out a judge."""
 

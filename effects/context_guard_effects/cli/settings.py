@@ -5,30 +5,37 @@ from pathlib import Path
 from typing import Any
 
 import click
-from returns.result import Failure, Success
+from returns.result import Failure
 
-from context_guard.config import Config, apply_settings, config_schema, parse_config
+from context_guard.config import Config, ParsedConfig, apply_settings, config_schema, parse_config, unknown_keys
 from context_guard_effects.cli.exits import UNREADABLE, Stop
 from context_guard_effects.cli.output import warn
 from context_guard_effects.cli.sources import read_file
 
 
 def read_settings(path: Path | None, assignments: tuple[str, ...] = ()) -> Config:
-    """Unusable values of the file warn and fall back; one given by hand is a mistake of usage."""
+    """Unusable values and unknown keys of the file warn; one given by hand is a mistake of usage."""
     config = Config()
     if path is not None:
-        match parse_config(read_file(path)):
-            case Success(parsed):
-                for warning in parsed.warnings:
-                    warn(f"{path}: {warning}")
-                config = parsed.config
-            case Failure(error):
-                raise Stop(f"{path}: {error.message}", UNREADABLE)
+        parsed, complaints = check_settings(path)
+        for complaint in complaints:
+            warn(f"{path}: {complaint}")
+        config = parsed.config
     given = dict(_assignment(text) for text in assignments)
     parsed = apply_settings(given, config)
     if parsed.warnings:
         raise click.UsageError(parsed.warnings[0].partition("; using ")[0])
     return parsed.config
+
+
+def check_settings(path: Path) -> tuple[ParsedConfig, tuple[str, ...]]:
+    """The file's settings, and a line for each value that is not usable and for each key that is no setting."""
+    data = read_file(path)
+    found = parse_config(data)
+    if isinstance(found, Failure):
+        raise Stop(f"{path}: {found.failure().message}", UNREADABLE)
+    parsed, unknown = found.unwrap(), unknown_keys(data).unwrap()
+    return parsed, (*parsed.warnings, *(f"{key}: not a setting.{nearest(key)}" for key in unknown))
 
 
 def keys() -> tuple[str, ...]:

@@ -41,12 +41,12 @@ def branch_through(file: SessionFile, entry_id: str) -> Transcript:
 def read_file(path: Path) -> bytes:
     try:
         if not stat.S_ISREG(path.stat().st_mode):
-            raise Stop(f"{path} is not a file", UNREADABLE)
+            raise Stop(f"{path} is not a file.", UNREADABLE)
         return path.read_bytes()
     except FileNotFoundError as error:
-        raise Stop(f"there is no file {path}", UNREADABLE) from error
+        raise Stop(f"There is no file {path}.", UNREADABLE) from error
     except OSError as error:
-        raise Stop(f"cannot read {path}: {(error.strerror or str(error)).lower()}", UNREADABLE) from error
+        raise Stop(f"Cannot read {path}: {(error.strerror or str(error)).lower()}.", UNREADABLE) from error
 
 
 def first_few(ids: Any) -> str:
@@ -60,7 +60,8 @@ def _last_descendant(session: PiSession, entry_id: str) -> str:
     line = {entry_id}
     last = entry_id
     for entry in session.entries:
-        if entry.get("parentId") in line:
+        parent = entry.get("parentId")
+        if isinstance(parent, str) and parent in line:
             last = entry["id"]
             line.add(last)
     return last

@@ -1,9 +1,8 @@
 """What providers charge for their prompt caches and how long these live, as data.
 
-Multipliers are relative to the price of an input token. Sources, all read 2026-10-06 unless said otherwise:
-the original's CACHE.md ("What Anthropic does", "What OpenAI does", quoted from the providers' own pages);
-`spec/cases.md`, "The cost physics" (figures published by another project); `spec/pi-host.md` §4 (Pi 1.6.0's price
-list); `spec/behaviour.md`, M3 (measured). A figure that none of these gives is marked as assumed.
+Multipliers are relative to the price of an input token. Sources, all read 2026-10-06 unless said otherwise: the
+original's CACHE.md, which quotes the providers' own pages; figures that another project published; the price list of
+Pi 1.6.0; what the original measured. A figure that none of these gives is marked as assumed.
 """
 
 import re
@@ -50,24 +49,24 @@ ANTHROPIC = CachePrices(
 quoted in anthropic-sdk-python#1194): the smaller, since an entry wrongly expected only makes edits rarer."""
 
 ANTHROPIC_5_5 = replace(ANTHROPIC, read=0.05, min_tokens=512)
-"""CACHE.md for the minimum and for Opus; pi-host.md §4: Sonnet 5.5 reads at 0.05 in Pi 1.6.0's list, 0.1 in 1.0.3's."""
+"""CACHE.md for the minimum and for Opus; Sonnet 5.5 reads at 0.05 in Pi 1.6.0's list, at 0.1 in 1.0.3's."""
 
 HOUR_WRITE = 2.0
 HOUR_MS = 60 * MINUTE
 """A mark with a life of one hour on Anthropic. CACHE.md."""
 
 OPENAI_5_6 = CachePrices(write=1.25, read=0.1, ttl_ms=30 * MINUTE, min_tokens=1_024)
-"""GPT-5.6 and later: cases.md (write, read, life), CACHE.md (life, read, minimum)."""
+"""GPT-5.6 and later: published (write, read, life), CACHE.md (life, read, minimum)."""
 
 OPENAI = CachePrices(write=1.0, read=0.1, ttl_ms=5 * MINUTE, min_tokens=1_024)
-"""Before GPT-5.6, cases.md: no charge for writing. Read multiplier and life assumed."""
+"""Before GPT-5.6, published: no charge for writing. Read multiplier and life assumed."""
 
 OPENAI_CODEX = replace(OPENAI, ttl_ms=30 * MINUTE)
-"""By subscription: no charge for writing (behaviour.md §6, factor 13). An edit loses what follows and in practice
-nearly all: 0 or 2,560 tokens were read after it instead of 13,824 (CACHE.md) or of 35k–72k (behaviour.md M3)."""
+"""By subscription: no charge for writing, by the original. An edit loses what follows and in practice
+nearly all: 0 or 2,560 tokens were read after it instead of 13,824 (CACHE.md) or of 35k–72k (measured)."""
 
 GEMINI = CachePrices(write=1.0, read=0.1, ttl_ms=5 * MINUTE, min_tokens=4_096)
-"""Implicit caching, cases.md: the minimum. The rest assumed."""
+"""Implicit caching, published: the minimum. The rest assumed."""
 
 OTHER = OPENAI
 """Assumed: a prefix cache like OpenAI's."""

@@ -55,7 +55,7 @@ def parse(data: bytes) -> Result[PiSession, FormatError]:
         return Failure(FormatError(_NEWER.format(version=_printed(version))))
     if version < VERSION:
         _migrate([entry for _, entry in lines], version)
-    return Success(_session(header, int(version), lines, broken, data.endswith(b"\n")))
+    return Success(_session(header, int(max(version, 0)), lines, broken, data.endswith(b"\n")))
 
 
 def branch(session: PiSession, leaf: str | None = None) -> tuple[int, ...]:

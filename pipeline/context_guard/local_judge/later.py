@@ -22,9 +22,9 @@ def later_rates(model: Rates, features: tuple[Features, ...], coverage: Features
 
 
 def choose_later(
-    rates: list[float], passages: tuple[Passage, ...], segments: float, least: float, rule: Rule
+    rates: list[float], passages: tuple[Passage, ...], segments: float, least: float, top: float, rule: Rule
 ) -> set[int]:
-    """The parts worth their room, and the likeliest ones of every output up to a small share of its need."""
+    """The parts worth their room, and the likeliest ones of every output up to the share `top` of its need."""
     sizes = [passage.size + 1 for passage in passages]
     chars = max(SMALLEST, sum(sizes) * segments)
     spread = chars / (sum(sizes) * segments)
@@ -34,7 +34,7 @@ def choose_later(
     for i in sorted(range(len(rates)), key=lambda i: (-rates[i], i)):
         own = rates[i] / sizes[i] / spread
         worth = SCALE * own**rule.part_share * whole ** (1 - rule.part_share) / chars**rule.size_power
-        if worth >= least or above < rule.top * sum(rates):
+        if worth >= least or above < top * sum(rates):
             kept.add(i)
         above += rates[i]
     return kept

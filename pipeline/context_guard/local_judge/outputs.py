@@ -82,7 +82,9 @@ def judge_output(
     model = weights.later_mid if request.phase == "mid-run" else weights.later_end
     open_share = none**rule.open_power
     rates = [rate * exp(-late) * open_share for rate in later_rates(model, read.parts, coverage, read.context)]
-    kept = choose_later(rates, passages, read.context["segments"], rule.later * _slack(settings), rule)
+    top = 0.0 if late else rule.top
+    least = rule.later * _slack(settings)
+    kept = choose_later(rates, passages, read.context["segments"], least, top, rule)
     if rule.recall:
         kept |= _answered(passages, [(1 - none) ** rule.answer_power * p for p in needed], rule, settings)
     if none >= rule.none and not query.is_foreign and whole < _DEFAULTS.keep_whole_threshold:

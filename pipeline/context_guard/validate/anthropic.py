@@ -1,7 +1,7 @@
 """What the Anthropic Messages API would refuse of a message list.
 
-The rules are those whose refusals are on record: spec/cases.md E (orphans, thinking), spec/pi-host.md §4 (system
-messages in the middle, breakpoints), spec/python-hosts.md §4.1 and §8 (blocks), and the API's own error texts.
+The rules are those whose refusals are on record: in the API's own error texts, and in the issues of hosts that ran into
+them (orphans, thinking, system messages in the middle, breakpoints).
 """
 
 import re
@@ -45,7 +45,7 @@ def _problems(messages: list[Any]) -> Iterator[Problem]:
 
 
 def _check_order(messages: list[Any]) -> Iterator[Problem]:
-    """A user begins; a system message stands before an assistant's or ends the list (spec/pi-host.md §4)."""
+    """A user begins; a system message stands before an assistant's or ends the list."""
     for place, message in enumerate(messages):
         role = message.get("role") if isinstance(message, dict) else None
         if role not in ROLES:
@@ -131,7 +131,7 @@ def _check_output(block: dict[str, Any], where: str) -> Iterator[Problem]:
 
 
 def _check_thinking(content: list[Any], where: str) -> Iterator[Problem]:
-    """Thinking leads a tool loop and never ends a message (spec/cases.md E: oh#1438)."""
+    """Thinking leads a tool loop and never ends a message."""
     kinds = [of_type(block) for block in content]
     if "tool_use" in kinds and kinds[0] not in THINKING and any(kind in THINKING for kind in kinds):
         yield Problem(where, "The message calls tools and thinks, so it must begin with its thinking.")
@@ -190,7 +190,7 @@ def _check_end(messages: list[Any]) -> Iterator[Problem]:
 
 
 def _check_breakpoints(messages: list[Any]) -> Iterator[Problem]:
-    """At most four, none on thinking, one-hour ones before five-minute ones (spec/behaviour.md §13)."""
+    """At most four, none on thinking, one-hour ones before five-minute ones."""
     lives: list[str] = []
     for where, block in _marked(messages, "messages"):
         mark = block["cache_control"]

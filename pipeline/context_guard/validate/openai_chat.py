@@ -1,4 +1,4 @@
-"""What the OpenAI chat completions API would refuse of a message list (spec/cases.md E; shapes: python-hosts.md §8)."""
+"""What the OpenAI chat completions API would refuse of a message list: the rules whose refusals are on record."""
 
 from collections.abc import Iterator
 from typing import Any

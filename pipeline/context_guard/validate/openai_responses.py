@@ -1,4 +1,4 @@
-"""What the OpenAI Responses API would refuse of an input list (spec/cases.md E; shapes: python-hosts.md §3, §8)."""
+"""What the OpenAI Responses API would refuse of an input list: the rules whose refusals are on record."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -126,7 +126,7 @@ def _check_part(part: Any, allowed: tuple[str, ...], where: str) -> Iterator[Pro
 
 
 def _check_reasoning(items: list[Any], place: int, where: str) -> Iterator[Problem]:
-    """Reasoning stands right before the call or the message that came of it (spec/python-hosts.md §3)."""
+    """Reasoning stands right before the call or the message that came of it."""
     behind = items[place + 1] if place + 1 < len(items) else None
     is_users = _kind(behind) == "message" and behind is not None and behind.get("role") != "assistant"
     if behind is None or _kind(behind) in OUTPUTS or is_users:

@@ -24,7 +24,7 @@ class Problem(Struct, frozen=True):
 
 
 def find_lone_surrogates(value: Any, where: str) -> Iterator[Problem]:
-    """Half a pair anywhere in the value, keys included: no UTF-8, hence no request (spec/cases.md F, T8)."""
+    """Half a pair anywhere in the value, keys included: no UTF-8, hence no request."""
     if _holds_lone_surrogate(value):
         yield from _lone_surrogates(value, where)
 

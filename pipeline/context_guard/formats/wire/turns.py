@@ -1,4 +1,4 @@
-"""The messages that go to a provider, before any wire format: roles and blocks (spec/pi-host.md §1).
+"""The messages that go to a provider, before any wire format: roles and blocks, as Pi makes them.
 
 Summaries, notes and the user's own commands become user messages; an assistant message that failed or was aborted is
 left out; a call without a result before the next instruction gets a synthetic one.

@@ -1,0 +1,100 @@
+"""Real sessions: every way of cutting by the scorer that comes with the labels, beside the scorer's own baselines."""
+
+import importlib.util
+import json
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from benchmarks.quality.chain import Judge, cut_output
+from benchmarks.quality.later_use import Item, load_items, read_outputs
+from benchmarks.train_local_judge.rows import fold_of
+
+from context_guard.config import Config
+from context_guard.local_judge import Settings, judge_with
+from context_guard.local_judge.odds import Logistic
+from context_guard.local_judge.rates import Rates
+from context_guard.local_judge.weights import WEIGHTS, Weights
+
+SETTINGS = ("run-end", "mid-run")
+SHOWN = ("keep all", "drop all (stubs)", "head+tail 30%", "mask older than 5 turns", "random blocks 30%",
+         "BM25 lines 30%", "BM25 blocks 30%", "newest outputs whole 30%")  # fmt: skip
+
+Kept = dict[str, list[int] | None]
+Way = tuple[str, Config, float]
+"""A name, the thresholds, and the share of what is probably needed that is to be kept."""
+
+
+class Scored(msgspec.Struct, frozen=True):
+    setting: str
+    name: str
+    row: dict[str, Any]
+    margins: dict[str, float]
+    """Method minus the frontier of the scorer's cheap methods at the same pooled kept share."""
+    curve: bool = False
+
+
+def score_sessions(folder: Path, folds: Path | None, ways: Sequence[Way]) -> list[Scored]:
+    scorer = _load_scorer(folder)
+    items, gold = load_items(folder)
+    weights = _read_folds(folds)
+    with ProcessPoolExecutor(2) as pool:
+        kept = dict(
+            zip(
+                (item["id"] for item in items),
+                pool.map(partial(_cut_item, weights, tuple(ways)), items, chunksize=8),
+                strict=True,
+            )
+        )
+    found: list[Scored] = []
+    for setting in SETTINGS:
+        here = [item for item in items if item["setting"] == setting]
+        base = [(name, scorer.aggregate(rows)) for name, rows in scorer.results(here, gold).items()]
+        front = scorer.frontier(base)
+        found += [Scored(setting, name, row, {}) for name, row in base if name in SHOWN]
+        for at, (name, _, _) in enumerate(ways):
+            row = scorer.aggregate(scorer.run(here, gold, lambda item, at=at: kept[item["id"]][at]))
+            margins = {key: scorer.margin(row, front, key) for key in ("recall", "zero_loss", "net_lines", "net_steps")}
+            found.append(Scored(setting, name, row, margins, curve=True))
+    return found
+
+
+def _cut_item(weights: tuple[Weights, ...], ways: tuple[Way, ...], item: Item) -> list[Kept]:
+    own = weights[fold_of(item) % len(weights)]
+    found: list[Kept] = []
+    for _, config, share in ways:
+        judge: Judge = partial(judge_with, own, settings=Settings(keep_share=share))
+        kept: Kept = {}
+        for output in read_outputs(item, config):
+            lines = cut_output(output, config, judge).lines
+            kept[output.candidate.entry_id] = None if lines is None else list(lines)
+        found.append(kept)
+    return found
+
+
+def _read_folds(path: Path | None) -> tuple[Weights, ...]:
+    """The models that each leave out a fifth of the sessions; without them the shipped one, which knows them all."""
+    if path is None:
+        return (WEIGHTS,)
+    return tuple(
+        msgspec.structs.replace(
+            WEIGHTS,
+            **{
+                name: msgspec.convert(each, Rates if name.startswith("later") else Logistic)
+                for name, each in fold.items()
+            },
+        )
+        for fold in json.loads(path.read_text(encoding="utf-8"))
+    )
+
+
+def _load_scorer(folder: Path) -> Any:
+    spec = importlib.util.spec_from_file_location("lateruse", folder.resolve().parent / "lateruse.py")
+    if spec is None or spec.loader is None:
+        raise SystemExit(f"no scorer beside {folder}")
+    scorer = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(scorer)
+    return scorer
