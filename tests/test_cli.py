@@ -229,6 +229,17 @@ def test_answers_that_cannot_be_recorded_stop_the_command(session: Path, tmp_pat
     assert before == session.read_bytes()
 
 
+def test_answers_are_never_recorded_over_the_session(session: Path, tmp_path: Path) -> None:
+    """Only `--write` changes a session, also where it is named, by whatever link, as the file for the answers."""
+    before = session.read_bytes()
+    link = tmp_path / "link.jsonl"
+    link.symlink_to(session)
+    for source, target in ((session, session), (link, session), (session, link)):
+        run = guard("distill", source, "--record", target)
+        assert (run.exit_code, session.read_bytes()) == (4, before)
+        complaint(run)
+
+
 def test_status_shows_the_branch_and_judges_nothing(session: Path) -> None:
     """Before and after a pass; as JSON the record comes along."""
     assert guard("status", session).stdout.endswith("Nothing has been judged on this branch.\n")
@@ -472,6 +483,14 @@ def test_recall_finds_entries_of_other_branches(tmp_path: Path) -> None:
     found = guard("recall", path, "p1").stdout
     assert found.startswith("## user\nWhere is the pool made?\n## assistant\n[tool call] bash ")
     assert found.endswith("make_pool makes the pool.\n")
+
+
+def test_recall_passes_over_parents_that_are_no_ids(tmp_path: Path) -> None:
+    """An entry with a parent of a wrong type is nobody's child, whichever branch is asked for."""
+    path = tmp_path / "s.jsonl"
+    odd = [user(f"x{place}", "?") | {"parentId": parent} for place, parent in enumerate(([], {}, 5, True))]
+    path.write_bytes(session_bytes(*EXCHANGE, *odd, user("p2", "anew") | {"parentId": None}))
+    assert guard("recall", path, "r1", "--raw").stdout_bytes == LOG.encode()
 
 
 def test_config_shows_every_setting() -> None:

@@ -307,6 +307,14 @@ def test_older_versions_are_migrated_in_memory() -> None:
     assert parse(second).unwrap().entries[0]["message"]["role"] == "custom"
 
 
+@pytest.mark.parametrize("version", ["-1e999", "-1", "0", "false", "null"])
+def test_a_version_below_all_others_is_the_oldest(version: str) -> None:
+    """JSON knows numbers that Python takes for infinite; as in Pi, each below 2 is migrated."""
+    header = f'{{"type":"session","id":"s","version":{version}}}\n'.encode()
+    session = parse(header + b'{"type":"message","message":{"role":"user","content":"x"}}\n').unwrap()
+    assert (session.version < 2, session.leaf) == (True, "00000001")
+
+
 def test_broken_lines_are_passed_over_and_reported() -> None:
     """As in Pi, a line that is no JSON costs itself and, as a missing parent, everything before it."""
     lines = session_bytes(user("a"), user("b"), user("c")).split(b"\n")

@@ -3,7 +3,7 @@
 import msgspec
 from build import answer, call, edit, lines, note, prompt, recorded, result, session, summary
 
-from context_guard.records import ItemResult, Phase, Record
+from context_guard.records import ItemResult, Phase, Record, decode_record
 from context_guard.savings import count_savings
 from context_guard.status import status_lines
 from context_guard.transcript import Transcript
@@ -96,3 +96,11 @@ def test_a_record_with_hostile_text_stays_on_its_lines() -> None:
     item = ItemResult("e\n3", "x", "a\x1b[2J\nb", "kept", "r\nx", 1, 1, jev=("\x07\n",))
     found = status_lines(count_savings(session(prompt("?"), answer("."), recorded(record(item)))))
     assert not any(char in line for line in found for char in "\n\x1b\x07")
+
+
+def test_a_result_with_an_impossible_size_is_passed_over() -> None:
+    """Sizes that no output has can neither be added nor printed; the rest of the record counts."""
+    sizes = [{"entryId": f"e{digits}", "beforeChars": int("9" * digits)} for digits in (12, 300)]
+    decoded = decode_record({"v": 1, "phase": "run-end", "requests": 3, "results": [*sizes, {"entryId": "ok"}]})
+    assert decoded is not None
+    assert ([result.entry_id for result in decoded.results], decoded.requests) == (["e12", "ok"], 3)

@@ -149,8 +149,8 @@ def _report(recordings: list[Recording], rows: list[Row]) -> Iterator[str]:
     yield ""
     if fixed := [row for row in rows if row.fixed is not None]:
         yield "### A judge that always removes 70 %, for comparison (always warm)\n"
-        head = ("session", "rules", "embedded judge", "removes 70 %", "peak without / embedded / 70 %")
-        yield from table(head, (_fixed_cells(row) for row in fixed))
+        columns = ("session", "rules", "embedded judge", "removes 70 %", "peak without / embedded / 70 %")
+        yield from table(columns, (_fixed_cells(row) for row in fixed))
         yield ""
     dearer = [row for row in rows if row.change > MOST_MORE]
     cheaper = [row for row in long if row.change < 0]

@@ -271,22 +271,8 @@ def errand(project: Path, number: int, pause: float) -> Prompt:
             return Prompt(
                 f"Where is {topic.split('|')[0]} mentioned most?",
                 (
-                    Turn(
-                        "",
-                        [
-                            bash(
-                                f"grep -rniE '{topic}' --include='*.py' context-guard/pipeline | cut -c1-140 | head -n 250"
-                            )
-                        ],
-                    ),
-                    Turn(
-                        "",
-                        [
-                            bash(
-                                f"grep -rciE '{topic}' --include='*.py' context-guard/pipeline | sort -t: -k2 -nr | head -n 8"
-                            )
-                        ],
-                    ),
+                    Turn("", [bash(f"{search(topic)} | cut -c1-140 | head -n 250")]),
+                    Turn("", [bash(f"{search(topic, '-rciE')} | sort -t: -k2 -nr | head -n 8")]),
                     Turn(f"In {files[0]}, by far."),
                 ),
                 pause,

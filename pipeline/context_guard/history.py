@@ -1,5 +1,8 @@
 """The conversation before a run, clipped for the judge."""
 
+from bisect import bisect_left
+from itertools import pairwise
+
 from msgspec import Struct
 
 from context_guard.runs import ONLY_AN_IMAGE, is_stub, prompt_text
@@ -29,43 +32,55 @@ class History(Struct, frozen=True):
         return not (self.summary or self.first_request or self.exchanges)
 
 
-def read_history(before: tuple[Entry, ...], count: int) -> History:
-    """The last `count` exchanges, the latest summary, and the first prompt where it is not among them.
+class Past(Struct, frozen=True):
+    """A context with the places in it that histories are made of."""
 
-    A count of 0 gives nothing at all. Stubs of omitted exchanges are no prompts and do not show.
-    """
-    if count <= 0:
-        return History()
-    exchanges: list[Exchange] = []
-    summary = reply = ""
-    oldest = len(before)
-    for place in range(len(before) - 1, -1, -1):
-        entry = before[place]
-        if entry.role == "summary" and not summary:
-            summary = trim(text_of(entry.visible))
-        elif len(exchanges) == count:
-            if summary:
-                break
-        elif entry.role == "assistant" and not reply:
-            reply = trim(text_of(entry.visible))
-        elif _is_prompt(entry):
-            exchanges.append(_clipped(entry, reply))
-            reply, oldest = "", place
-    return History(
-        summary=clip(summary, SUMMARY_CHARS),
-        first_request=_first_request(before[:oldest]),
-        exchanges=tuple(reversed(exchanges)),
+    context: tuple[Entry, ...]
+    prompts: tuple[int, ...]
+    summaries: tuple[int, ...]
+
+
+def read_past(context: tuple[Entry, ...]) -> Past:
+    """Stubs of omitted exchanges are no prompts; a blank summary is none."""
+    return Past(
+        context=context,
+        prompts=tuple(place for place, entry in enumerate(context) if _is_prompt(entry)),
+        summaries=tuple(
+            place for place, entry in enumerate(context) if entry.role == "summary" and trim(text_of(entry.visible))
+        ),
     )
 
 
-def _first_request(before: tuple[Entry, ...]) -> str:
-    first = next((prompt_text(entry) for entry in before if _is_prompt(entry)), "")
-    return "" if first == ONLY_AN_IMAGE else clip(trim(first), FIRST_REQUEST_CHARS)
+def read_history(past: Past, start: int, count: int) -> History:
+    """Before the place `start`: the last `count` exchanges, the latest summary, and the first prompt where it is older.
+
+    A count of 0 gives nothing at all.
+    """
+    if count <= 0:
+        return History()
+    before = bisect_left(past.prompts, start)
+    bounds = [*past.prompts[max(0, before - count) : before], start]
+    latest = bisect_left(past.summaries, start) - 1
+    summary = text_of(past.context[past.summaries[latest]].visible) if latest >= 0 else ""
+    first = prompt_text(past.context[past.prompts[0]]) if before > count else ""
+    return History(
+        summary=clip(trim(summary), SUMMARY_CHARS),
+        first_request="" if first == ONLY_AN_IMAGE else clip(trim(first), FIRST_REQUEST_CHARS),
+        exchanges=tuple(_exchange(past.context, place, end) for place, end in pairwise(bounds)),
+    )
+
+
+def _exchange(context: tuple[Entry, ...], place: int, end: int) -> Exchange:
+    """The prompt at `place` and the last text of the assistant before `end`."""
+    replies = (
+        trim(text_of(context[at].visible)) for at in range(end - 1, place, -1) if context[at].role == "assistant"
+    )
+    reply = next(filter(None, replies), "")
+    return Exchange(
+        user=clip(trim(prompt_text(context[place])), PROMPT_CHARS),
+        assistant=clip(reply, REPLY_CHARS),
+    )
 
 
 def _is_prompt(entry: Entry) -> bool:
     return entry.role == "user" and entry.visible is not None and not is_stub(entry)
-
-
-def _clipped(prompt: Entry, reply: str) -> Exchange:
-    return Exchange(user=clip(trim(prompt_text(prompt)), PROMPT_CHARS), assistant=clip(reply, REPLY_CHARS))

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from context_guard.boundary import RUN_END, Boundary
 from context_guard.config import Config
-from context_guard.history import History, read_history
+from context_guard.history import History, Past, read_history, read_past
 from context_guard.records import Phase
 from context_guard.runs import find_run_start, is_queued, prompt_text
 from context_guard.text import trim
@@ -92,7 +92,8 @@ def find_spans(transcript: Transcript, config: Config, boundary: Boundary = RUN_
         if earlier is None:
             break
         bounds.insert(0, (earlier, bounds[0][0]))
-    return tuple(_read_span(context, start, end, config, phase) for start, end in bounds)
+    past = read_past(context)
+    return tuple(_read_span(past, start, end, config, phase) for start, end in bounds)
 
 
 def find_earlier_spans(
@@ -100,30 +101,31 @@ def find_earlier_spans(
 ) -> tuple[Span, ...]:
     """The finished runs before `before` that hold one of the wanted results, oldest first."""
     context = shown(transcript)
+    past = read_past(context)
     places = [place for place in range(before.start) if context[place].id in wanted]
     spans: list[Span] = []
     end = before.start
     while places and (start := find_run_start(context, end)) is not None and end > places[0]:
         if any(start < place < end for place in places):
-            spans.insert(0, _read_span(context, start, end, config, "run-end"))
+            spans.insert(0, _read_span(past, start, end, config, "run-end"))
         end = start
     return tuple(span for span in spans if span.is_finished)
 
 
-def _read_span(context: tuple[Entry, ...], start: int, end: int, config: Config, phase: Phase) -> Span:
-    run = context[start:end]
+def _read_span(past: Past, start: int, end: int, config: Config, phase: Phase) -> Span:
+    run = past.context[start:end]
     texts = [text for entry in run if entry.role == "assistant" and (text := trim(text_of(entry.visible)))]
     latest = texts[-1] if texts else ""
     calls, results, turns = _pair(run)
     return Span(
-        start_id=context[start].id,
+        start_id=run[0].id,
         start=start,
         end=end,
         question=_question(run),
         answer="" if phase == "mid-run" else latest,
         latest=latest,
         notes="\n\n".join(texts[:-1]),
-        history=read_history(context[:start], config.history_exchanges),
+        history=read_history(past, start, config.history_exchanges),
         turns=turns,
         calls=calls,
         results=results,

@@ -1,5 +1,6 @@
 """`context-guard distill`: one pass over a session, shown, and with `--write` appended."""
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,7 +42,7 @@ def command(
     source = open_session(session, leaf)
     distilled = judge_transcript(source.transcript, **how)
     if recording is not None:
-        _record(distilled, recording)
+        _record(distilled, recording, session)
     edits = _append(source, distilled) if append else 0
     if as_json:
         write_json(_described(session, source) | to_json(distilled, written=edits))
@@ -54,10 +55,12 @@ def _described(path: Path, source: "Source") -> dict[str, Any]:
     return {"session": str(path), "leaf": source.transcript.head}
 
 
-def _record(distilled: "Distilled", path: Path) -> None:
+def _record(distilled: "Distilled", path: Path, session: Path) -> None:
     """Written whole or not at all, and before anything is appended to the session."""
     from context_guard_effects.judges.recorded import record_answers
 
+    if os.path.realpath(path) == os.path.realpath(session):
+        raise Stop(f"cannot write the answers to {path}: it is the session", UNWRITABLE)
     write_file(path, record_answers(distilled.settlement.outcomes))
 
 
