@@ -229,6 +229,15 @@ def test_answers_that_cannot_be_recorded_stop_the_command(session: Path, tmp_pat
     assert before == session.read_bytes()
 
 
+def test_a_trace_is_never_written_over_the_session(session: Path) -> None:
+    """A session that bears the name of one of the three files stays as it is."""
+    named = session.rename(session.with_name("trace.txt"))
+    before = named.read_bytes()
+    run = guard("trace", str(named), "-o", str(named.parent))
+    assert (4, 1) == (run.exit_code, len(run.stderr.splitlines()))
+    assert before == named.read_bytes()
+
+
 def test_answers_are_never_recorded_over_the_session(session: Path, tmp_path: Path) -> None:
     """Only `--write` changes a session, also where it is named, by whatever link, as the file for the answers."""
     before = session.read_bytes()

@@ -1,5 +1,6 @@
 """`context-guard trace`: a pass in the three files that the snapshots pin."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,8 @@ def command(
         "replacement.txt": replacement_text(plan, settlement),
         "record.json": record_json(settlement),
     }
+    if any(os.path.realpath(folder / name) == os.path.realpath(session) for name in files):
+        raise Stop(f"{session} would be written over: give another folder than {folder}", UNWRITABLE)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, text in files.items():
