@@ -33,15 +33,17 @@ class Keys(Struct, frozen=True):
     """So many words in a row."""
 
 
-def read_keys(text: str, known: str) -> Keys:
-    """The keys of a text but for those that stand in `known`, which is there to read in any case."""
+def read_keys(text: str, affirmed: str, known: str) -> Keys:
+    """The keys of a text but for those that stand in `known`, which is there to read in any case.
+
+    Files count only where they are not named as beside the point: from `affirmed`.
+    """
     words: dict[str, None] = {}
     strings: dict[str, None] = {}
     for token in _TOKEN.findall(text):
-        for key in _pieces(token):
-            words[key] = None
-        for key in _compounds(_PLACE.sub("", token.strip("./\\:@+#-"))):
-            strings[key] = None
+        words |= dict.fromkeys(_pieces(token))
+    for token in _TOKEN.findall(affirmed):
+        strings |= dict.fromkeys(_compounds(_PLACE.sub("", token.strip("./\\:@+#-"))))
     shingles = dict.fromkeys(_shingles(text))
     return Keys(
         words=frozenset([key for key in words if key not in known][:MOST_KEYS]),

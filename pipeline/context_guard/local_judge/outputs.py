@@ -35,6 +35,8 @@ _SURE = 0.95
 _JUST_BELOW = 0.99
 _FLAT = 0.02
 _LIKELY_NONE = 0.5
+_SOME = 0.8
+"""With more than this P(something is needed) it counts as certain, so that a word more or less decides nothing."""
 SLACK_POWER = 1.5
 
 
@@ -86,7 +88,8 @@ def judge_output(
     least = rule.later * _slack(settings)
     kept = choose_later(rates, passages, read.context["segments"], least, top, rule)
     if rule.recall:
-        kept |= _answered(passages, [(1 - none) ** rule.answer_power * p for p in needed], rule, settings)
+        rests = min(1.0, (1 - none) / _SOME) ** rule.answer_power
+        kept |= _answered(passages, [rests * p for p in needed], rule, settings)
     if none >= rule.none and not query.is_foreign and whole < _DEFAULTS.keep_whole_threshold:
         kept = set()
     none = _none(none, bool(kept), rule)

@@ -87,7 +87,7 @@ def _query(question: str, answer: str, before: str, noted: str, has_answer: bool
         quotes=_quotes(told),
         numbers=tuple(dict.fromkeys(_NUMBER.findall(told)))[:MOST_QUOTES],
         citations=read_citations(answer),
-        keys=read_keys(told, f"{question}\n{before}"),
+        keys=read_keys(answer, told, f"{question}\n{before}"),
         asked=question,
         told=answer,
         is_foreign=_is_foreign(f"{question} {answer}"),
