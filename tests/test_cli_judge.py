@@ -66,7 +66,7 @@ def test_a_judge_that_answers() -> None:
 def test_the_local_judge_can_be_tried_too() -> None:
     done = guard("judge", "check")
     assert done.returncode == 0
-    assert done.stdout.startswith(b"local/bm25-1 answered 4 of 4 questions in ")
+    assert done.stdout.startswith(b"local/trained-1 answered 4 of 4 questions in ")
 
 
 @pytest.mark.parametrize(

@@ -125,7 +125,7 @@ def test_each_kind_of_judge() -> None:
     assert isinstance(resolve_judge("ollama/m", {}).unwrap(), LogprobsJudge)
     chain = resolve_judge("local+jev", {}).unwrap()
     assert isinstance(chain, Chain)
-    assert (chain.name, chain.otherwise, chain.asks_all) == ("local/bm25-1+typesafe/jev-1.13.0", "keep", False)
+    assert (chain.name, chain.otherwise, chain.asks_all) == ("local/trained-1+typesafe/jev-1.13.0", "keep", False)
     chain = resolve_judge("local+jev,local", {}).unwrap()
     assert isinstance(chain, Chain)
     assert (chain.otherwise, chain.asks_all) == ("local", False)

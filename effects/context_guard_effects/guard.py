@@ -6,6 +6,7 @@ from msgspec import Struct
 from context_guard.answers import Asked
 from context_guard.boundary import RUN_END, Boundary
 from context_guard.config import Config
+from context_guard.local_judge import Settings
 from context_guard.stages import Plan, Settlement, plan, settle
 from context_guard.transcript import Transcript
 from context_guard_effects.judges.ask_all import Progress, ask_all
@@ -32,7 +33,7 @@ async def distill(
 ) -> Distilled:
     """One pass over the transcript, by the local judge unless another is given. Changes nothing: appending the drafts
     is the host's."""
-    judge = judge or LocalJudge()
+    judge = judge or LocalJudge(Settings(keep_share=config.keep_share))
     planned = plan(transcript, config, boundary)
     asked = await ask_all(
         planned.requests, judge, config.timeout_ms, trio.CapacityLimiter(config.concurrency), on_progress

@@ -161,6 +161,14 @@ class Config(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_f
     run_end_break_even: Annotated[
         bool, Meta(description="Edits at run end, too, must earn back their cache rewrite; those that do not wait.")
     ] = True
+    keep_share: Annotated[
+        float,
+        Meta(
+            ge=0.05,
+            le=1,
+            description="The embedded judge keeps parts until they hold this share of what is probably needed.",
+        ),
+    ] = 0.9
     assumed_share: Annotated[
         float, Meta(ge=0, le=1, description="Share of the judged text that is taken to go, before it has been judged.")
     ] = 0.7

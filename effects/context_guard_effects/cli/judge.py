@@ -41,7 +41,7 @@ def check(judge: str | None, config_file: Path | None, settings: tuple[str, ...]
     from context_guard_effects.judges.ask_all import ask_all
 
     config = read_settings(config_file, settings)
-    chosen = choose_judge(judge or config.model)
+    chosen = choose_judge(judge or config.model, config)
     request = sample_request()
     asked = trio.run(partial(ask_all, (request,), chosen, config.timeout_ms))
     outcome = asked.outcomes[0]

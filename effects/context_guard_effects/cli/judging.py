@@ -14,6 +14,7 @@ from returns.result import Failure, Success
 from context_guard.answers import Unanswered
 from context_guard.boundary import Boundary
 from context_guard.config import Config
+from context_guard.local_judge import Settings
 from context_guard.records import Phase
 from context_guard.transcript import Transcript
 from context_guard_effects.cli.exits import UNJUDGED, UNREADABLE, Stop
@@ -41,7 +42,7 @@ def judge_transcript(
 ) -> Distilled:
     config = read_settings(config_file, settings)
     return run_pass(
-        transcript, config, choose_judge(judge or config.model), boundary_at(transcript, phase, now, last_run)
+        transcript, config, choose_judge(judge or config.model, config), boundary_at(transcript, phase, now, last_run)
     )
 
 
@@ -50,7 +51,7 @@ def run_pass(transcript: Transcript, config: Config, judge: Judge, boundary: Bou
         return trio.run(partial(distill, transcript, config, judge, boundary, on_progress))
 
 
-def choose_judge(name: str) -> Judge:
+def choose_judge(name: str, config: Config) -> Judge:
     if name.startswith(RECORDED):
         path = Path(name.removeprefix(RECORDED))
         match read_recording(read_file(path)):
@@ -58,7 +59,7 @@ def choose_judge(name: str) -> Judge:
                 return recorded
             case Failure(error):
                 raise Stop(f"{path}: {error.message}", UNREADABLE)
-    found = resolve_judge(name, os.environ)
+    found = resolve_judge(name, os.environ, Settings(keep_share=config.keep_share))
     if isinstance(found, Failure):
         raise click.UsageError(f"{name!r} is not a judge: {found.failure()}.")
     return found.unwrap()

@@ -62,7 +62,7 @@ def write_bodies(plan: "Plan", name: str, entry: str | None) -> bool:
     from context_guard_effects.cli.output import write_bytes
     from context_guard_effects.judges.preview import bodies_of, is_remote
 
-    judge = choose_judge(name)
+    judge = choose_judge(name, plan.config)
     if not is_remote(judge):
         return False
     asked = [request for request in plan.requests if entry is None or entry in request.entry_ids]

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 from returns.result import Result, Success
 
+from context_guard.local_judge import USUAL, Settings
 from context_guard.servers import Server, find_server
 from context_guard_effects.judges.chain import Chain
 from context_guard_effects.judges.local import LocalJudge
@@ -20,14 +21,18 @@ LOCAL = "local"
 FIRST_LOCAL = "local+"
 
 
-def resolve_judge(reference: str, environment: Mapping[str, str]) -> Result[Judge, str]:
-    """The judge, or one line on what is wrong with the reference; that a key is missing, the judge says when asked."""
+def resolve_judge(reference: str, environment: Mapping[str, str], settings: Settings = USUAL) -> Result[Judge, str]:
+    """The judge, or one line on what is wrong with the reference; that a key is missing, the judge says when asked.
+
+    `settings` are those of the embedded judge, wherever it takes part.
+    """
+    local = LocalJudge(settings)
     name, otherwise = _otherwise(reference.strip())
     if name == LOCAL:
-        return Success(LocalJudge())
+        return Success(local)
     is_first_local = name.startswith(FIRST_LOCAL)
     found: Result[Server, str] = find_server(name.removeprefix(FIRST_LOCAL), environment)
-    return found.map(lambda server: _judge(_remote(server, environment), is_first_local, otherwise))
+    return found.map(lambda server: _judge(local, _remote(server, environment), is_first_local, otherwise))
 
 
 def _otherwise(reference: str) -> tuple[str, bool]:
@@ -38,10 +43,10 @@ def _otherwise(reference: str) -> tuple[str, bool]:
     return reference, False
 
 
-def _judge(remote: Judge, is_first_local: bool, otherwise_local: bool) -> Judge:
+def _judge(local: Judge, remote: Judge, is_first_local: bool, otherwise_local: bool) -> Judge:
     if is_first_local:
-        return Chain(LocalJudge(), remote, "local" if otherwise_local else "keep")
-    return Chain(LocalJudge(), remote, "local", asks_all=True) if otherwise_local else remote
+        return Chain(local, remote, "local" if otherwise_local else "keep")
+    return Chain(local, remote, "local", asks_all=True) if otherwise_local else remote
 
 
 def _remote(server: Server, environment: Mapping[str, str]) -> Judge:

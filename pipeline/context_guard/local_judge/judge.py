@@ -12,7 +12,7 @@ from context_guard.local_judge.settings import USUAL, Settings
 from context_guard.local_judge.weights import WEIGHTS, Weights
 from context_guard.requests import Request
 
-JUDGE = "local/bm25-1"
+JUDGE = "local/trained-1"
 DIGITS = 4
 
 
