@@ -10,14 +10,12 @@ from msgspec.structs import replace
 from shared_data import needs_shared
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.append(str(ROOT))
+from benchmarks.cost.providers import PROVIDERS, Provider
+from benchmarks.cost.recording import MINUTE, SECOND, Recording, record, warm
+from benchmarks.cost.replay import fixed_judge, replay
 
-from benchmarks.cost.providers import PROVIDERS, Provider  # noqa: E402  (needs the path above)
-from benchmarks.cost.recording import MINUTE, SECOND, Recording, record, warm  # noqa: E402
-from benchmarks.cost.replay import fixed_judge, replay  # noqa: E402
-
-from context_guard.config import Config  # noqa: E402
-from context_guard.transcript import Entry  # noqa: E402
+from context_guard.config import Config
+from context_guard.transcript import Entry
 
 ANTHROPIC = PROVIDERS[0]
 MOST_MORE = 1.01

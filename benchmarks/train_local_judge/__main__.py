@@ -22,9 +22,7 @@ from benchmarks.train_local_judge.learn import Model, learn
 from benchmarks.train_local_judge.material import Case, is_reserved, make_cases, read_sources
 from benchmarks.train_local_judge.rows import FOLDS, Row, later_use_rows, made_up_rows
 
-from context_guard.local_judge.model import MODEL
-
-DATA = Path(__file__).resolve().parents[2] / "pipeline" / "context_guard" / "local_judge" / "model.py"
+DATA = Path(__file__).resolve().parents[2] / "pipeline" / "context_guard" / "local_judge" / "learnt"
 SEED, CASES = 7, 1_100
 
 
@@ -47,10 +45,7 @@ def main() -> None:
         ]
     end, mid = ([row for setting, row in real if setting == name] for name in ("run-end", "mid-run"))
     print(f"{len(cases)} made-up cases, {len(items)} real items: {len(made_up)}, {len(end)} and {len(mid)} segments")
-    model = {
-        **{name: value for name, value in json.loads(MODEL).items() if name.startswith("later")},
-        **learn(made_up, end, mid),
-    }
+    model = learn(made_up, end, mid)
     command = f"python -m benchmarks.train_local_judge --seed {given.seed} --cases {given.cases}"
     made = {
         "command": command + (" --bench <later-use sessions>" if items else ""),
@@ -59,7 +54,7 @@ def main() -> None:
         "real_items": len(items),
         "data": _fingerprint(cases, items),
     }
-    DATA.write_text(_module({"made": made, **model}), encoding="utf-8")
+    write_modules(DATA, made, model)
     if given.folds and items:
         folds = []
         for fold in range(FOLDS):
@@ -88,11 +83,21 @@ def _fingerprint(cases: list[Case], items: list[Item]) -> str:
     return digest.hexdigest()
 
 
-def _module(model: Model) -> str:
-    text = msgspec.json.encode(model).decode().replace("],[", "], [").replace(",", ", ").replace(",  ", ", ")
+def write_modules(folder: Path, made: Model, model: Model) -> None:
+    """One module a model. The rates of later need stay as they are where nothing was there to learn them from."""
+    answer = {"made": made, **{name: value for name, value in model.items() if not name.startswith("later")}}
+    modules = {"answer": ("What the answer rests on; `made` says how all of it was learnt.", answer)}
+    for name, when in (("later_end", "when a run has ended"), ("later_mid", "while a run goes on")):
+        if name in model:
+            modules[name] = (f"What later work needs, {when}.", model[name])
+    for name, (told, value) in modules.items():
+        (folder / f"{name}.py").write_text(_module(name, told, value), encoding="utf-8")
+
+
+def _module(name: str, told: str, value: Model) -> str:
+    text = msgspec.json.encode(value).decode().replace("],[", "], [").replace(",", ", ").replace(",  ", ", ")
     rows = textwrap.wrap(text, 118, break_long_words=False, break_on_hyphens=False)
-    told = '"""What the embedded judge has learnt, as JSON; `made` says how."""'
-    return told + '\n\nMODEL = r"""\n' + "\n".join(rows) + '\n"""\n'
+    return f'"""{told}"""\n\n{name.upper()} = r"""\n' + "\n".join(rows) + '\n"""\n'
 
 
 if __name__ == "__main__":

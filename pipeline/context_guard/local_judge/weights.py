@@ -1,6 +1,6 @@
 """Every constant of the local judge, in one value: `WEIGHTS`.
 
-`part`, `none` and the two rates are learnt (`model.py`, written by `benchmarks/train_local_judge`; docs/local-judge.md
+`part`, `none` and the two rates are learnt (`learnt/`, written by `benchmarks/train_local_judge`; docs/local-judge.md
 says from what and how well). `small` and `exchange` were fitted once on made-up items and rounded by hand, `whole` was
 set by hand. The rules were set on real sessions, cross-validated, so that the labelled outputs of
 `benchmarks/judge_bed.py`, which nothing was learnt from, stay above their floor.
@@ -9,7 +9,7 @@ set by hand. The rules were set on real sessions, cross-validated, so that the l
 import msgspec
 from msgspec import Struct
 
-from context_guard.local_judge.model import MODEL
+from context_guard.local_judge.learnt import ANSWER, LATER_END, LATER_MID
 from context_guard.local_judge.odds import Logistic
 from context_guard.local_judge.rates import Rates
 
@@ -83,11 +83,9 @@ class Learnt(Struct, frozen=True):
     made: Made
     part: Logistic
     none: Logistic
-    later_end: Rates
-    later_mid: Rates
 
 
-LEARNT = msgspec.json.decode(MODEL, type=Learnt)
+LEARNT = msgspec.json.decode(ANSWER, type=Learnt)
 
 WEIGHTS = Weights(
     part=LEARNT.part,
@@ -127,8 +125,8 @@ WEIGHTS = Weights(
             ("args_share", 5.7),
         ),
     ),
-    later_end=LEARNT.later_end,
-    later_mid=LEARNT.later_mid,
+    later_end=msgspec.json.decode(LATER_END, type=Rates),
+    later_mid=msgspec.json.decode(LATER_MID, type=Rates),
     run_end=Rule(
         recall=0.93,
         floor=0.06,
