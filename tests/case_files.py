@@ -34,10 +34,11 @@ import build
 
 from context_guard.answers import Answer, Answered, Answers, Asked, ChoiceAnswer, Unanswered, YesNoAnswer
 from context_guard.boundary import Boundary
-from context_guard.config import Config, apply_settings
+from context_guard.config import Config
 from context_guard.local_judge import JUDGE, judge_locally
 from context_guard.records import decode_record
 from context_guard.requests import Request
+from context_guard.settings import apply_settings
 from context_guard.stages import Plan, Settlement, plan, settle
 from context_guard.transcript import Model, Transcript
 

@@ -18,11 +18,12 @@ from shared_data import SHARED
 from context_guard.answers import Answer, Answered, Answers, Asked, ChoiceAnswer, JudgeUsage, Unanswered, YesNoAnswer
 from context_guard.boundary import Boundary
 from context_guard.cache.points import CachePoint
-from context_guard.config import Config, apply_settings
+from context_guard.config import Config
 from context_guard.drafts import Append, Draft, Omit, Replace
 from context_guard.formats import pi
 from context_guard.records import encode_record
 from context_guard.requests import Request
+from context_guard.settings import apply_settings
 from context_guard.stages import Plan, Settlement, plan, settle
 from context_guard.transcript import Model, Transcript
 

@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from returns.result import Failure, Success
 
-from context_guard.config import (
-    Config,
+from context_guard.config import Config
+from context_guard.settings import (
     ConfigError,
     ParsedConfig,
     apply_settings,

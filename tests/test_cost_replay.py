@@ -5,18 +5,17 @@ import sys
 from pathlib import Path
 
 import pytest
+from benchmarks.cost.providers import PROVIDERS, Provider
+from benchmarks.cost.recording import MINUTE, SECOND, Recording, record, warm
+from benchmarks.cost.replay import fixed_judge, replay
 from build import answer, call, lines, prompt, result, session
 from msgspec.structs import replace
 from shared_data import needs_shared
 
-ROOT = Path(__file__).resolve().parent.parent
-from benchmarks.cost.providers import PROVIDERS, Provider
-from benchmarks.cost.recording import MINUTE, SECOND, Recording, record, warm
-from benchmarks.cost.replay import fixed_judge, replay
-
 from context_guard.config import Config
 from context_guard.transcript import Entry
 
+ROOT = Path(__file__).resolve().parent.parent
 ANTHROPIC = PROVIDERS[0]
 MOST_MORE = 1.01
 

@@ -144,9 +144,9 @@ Two more settings decide whether such an output is judged in chunks: `is_large` 
 def second_run(project: Path) -> list[Turn]:
     key = "minResultChars"
     out_of_range = (
-        f"from context_guard.config import parse_config; print(parse_config('{{\\\"{key}\\\": -1}}').unwrap())"
+        f"from context_guard.settings import parse_config; print(parse_config('{{\\\"{key}\\\": -1}}').unwrap())"
     )
-    no_object = "from context_guard.config import parse_config; print(parse_config('[]').unwrap())"
+    no_object = "from context_guard.settings import parse_config; print(parse_config('[]').unwrap())"
     convert = cite(project, CONFIG, r"^def apply_settings\(")
     fails = cite(project, CONFIG, r"^def _read_object\(")
     answer = f"""\

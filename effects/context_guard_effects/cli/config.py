@@ -31,7 +31,7 @@ def show(config_file: Path | None, settings: tuple[str, ...], as_json: bool) -> 
 @command.command()
 def schema() -> None:
     """Print the JSON Schema of a settings file."""
-    from context_guard.config import config_schema
+    from context_guard.settings import config_schema
 
     write_json(config_schema())
 
@@ -51,7 +51,8 @@ def check(ctx: click.Context, file: Path) -> None:
 def _described(config_file: Path | None, settings: tuple[str, ...]) -> dict[str, dict[str, Any]]:
     import msgspec
 
-    from context_guard.config import Config, config_schema, range_of
+    from context_guard.config import Config
+    from context_guard.settings import config_schema, range_of
     from context_guard_effects.cli.settings import read_settings
 
     values = msgspec.to_builtins(read_settings(config_file, settings))

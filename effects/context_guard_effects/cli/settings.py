@@ -7,7 +7,8 @@ from typing import Any
 import click
 from returns.result import Failure
 
-from context_guard.config import Config, ParsedConfig, apply_settings, config_schema, parse_config, unknown_keys
+from context_guard.config import Config
+from context_guard.settings import ParsedConfig, apply_settings, config_schema, parse_config, unknown_keys
 from context_guard_effects.cli.exits import UNREADABLE, Stop
 from context_guard_effects.cli.output import warn
 from context_guard_effects.cli.sources import read_file
