@@ -1,13 +1,9 @@
 """The judge on any chat server that gives log-probabilities: vLLM, llama.cpp, Ollama, OpenRouter."""
 
-from types import TracebackType
-from typing import Self
-
 import msgspec
 from returns.result import Failure, Result, Success
 
 from context_guard.answers import Answer, Answers, Unanswered
-from context_guard.judge_copy import write_copy
 from context_guard.one_token import (
     UNCALIBRATED,
     LabelThresholds,
@@ -19,34 +15,19 @@ from context_guard.one_token import (
 )
 from context_guard.requests import Request
 from context_guard.servers import Server
-from context_guard.split import add_usage, estimate_request_tokens
-from context_guard_effects.judges.connection import Connection
-from context_guard_effects.judges.system_one import fitting, oversize
+from context_guard.split import add_usage
+from context_guard_effects.judges.remote import RemoteJudge
 
 
-class LogprobsJudge:
+class LogprobsJudge(RemoteJudge):
     """One call a question, in sequence: the server keeps the state that they share, and the limit of requests in flight
     holds."""
 
     def __init__(self, server: Server, key: str = "", thresholds: LabelThresholds = UNCALIBRATED) -> None:
-        self.name = server.name
-        self._server = server
+        super().__init__(server, key)
         self._thresholds = thresholds
-        self._connection = Connection(server, key)
 
-    async def __aenter__(self) -> Self:
-        await self._connection.__aenter__()
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
-    ) -> None:
-        await self._connection.__aexit__(kind, error, at)
-
-    async def __call__(self, request: Request) -> Result[Answers, Unanswered]:
-        copy = write_copy(request)
-        if estimate_request_tokens(copy) > self._server.context_tokens:
-            return Failure(oversize(request, self._server))
+    async def _ask(self, request: Request, copy: Request) -> Result[Answers, Unanswered]:
         found = Answers(request_id=request.id, answers=(), judge=self.name)
         given: list[Answer] = []
         for question in label_questions(copy):
@@ -64,8 +45,5 @@ class LogprobsJudge:
         answers = msgspec.structs.replace(found, answers=spread_focus(copy, given))
         return Success(move_answers(answers, request.kind, self._thresholds))
 
-    def bodies(self, request: Request) -> tuple[bytes, ...]:
-        """What would be sent for a request, byte for byte."""
-        copies = [write_copy(each) for each in fitting(request, self._server)]
-        model = self._server.model
-        return tuple(encode_label_request(copy, asked, model) for copy in copies for asked in label_questions(copy))
+    def _bodies(self, copy: Request) -> tuple[bytes, ...]:
+        return tuple(encode_label_request(copy, asked, self._server.model) for asked in label_questions(copy))
