@@ -9,6 +9,7 @@ Sessions: `benchmarks/cost/sessions`, `../shared/pi` and `../shared/golden/sessi
 code 1 when a session costs more than 1 % more with the guard.
 """
 
+import argparse
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
@@ -94,9 +95,15 @@ class Row(Struct, frozen=True):
 
 
 def main(arguments: list[str]) -> int:
-    quick, write = "--quick" in arguments, "--write" in arguments
-    files = [Path(argument) for argument in arguments if not argument.startswith("--")]
-    recordings = [load_recording(path) for path in files or session_files()]
+    ask = argparse.ArgumentParser(
+        prog="python -m benchmarks.cost", description="What a guard costs, session by session."
+    )
+    ask.add_argument("--quick", action="store_true", help="only short sessions, with their own pauses")
+    ask.add_argument("--write", action="store_true", help="put the table into docs/benchmark.md")
+    ask.add_argument("files", type=Path, nargs="*", help="sessions of Pi; all that are at hand without any")
+    given = ask.parse_args(arguments)
+    quick, write = given.quick, given.write
+    recordings = [load_recording(path) for path in given.files or session_files()]
     if quick:
         recordings = [recording for recording in recordings if recording.requests < LONG]
     gaps = ["as recorded"] if quick else list(GAPS)
