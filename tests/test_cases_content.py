@@ -13,9 +13,12 @@ from build import answer, call, prompt, result, session
 from invariants import assert_invariants
 
 from context_guard.answers import Answered, Answers, Asked, ChoiceAnswer, YesNoAnswer
+from context_guard.candidates import Candidate
+from context_guard.chunks import cut_chunks
 from context_guard.config import Config
 from context_guard.local_judge import judge_locally
 from context_guard.recall import recall
+from context_guard.render import render
 from context_guard.requests import Choice, Request
 from context_guard.stages import Plan, Settlement, plan, settle
 from context_guard.transcript import Transcript, text_of
@@ -359,3 +362,13 @@ def test_what_was_asked_is_what_was_stored_but_for_escapes() -> None:
     """Without escapes, overwritten lines or data the judge reads the chunks to the byte."""
     passed = Passed("\n".join(f"line {n} of the page" + " " * 30 for n in range(40)))
     assert passed.asked == text_of(passed.transcript.entries[2].raw)
+
+
+def test_no_failure_is_ruled_out_that_the_guard_cannot_read() -> None:
+    """A gap says that no failure is among its lines only where every one of them is a passed test."""
+    for line in ("src/a.c:12:5: error: 'foo' undeclared", "Killed", "eroare: lipsa", "CONFLICT (content): a.py"):
+        log = [f"[{number}/1000] CC obj/file_{number}.o" for number in range(1, 1_001)]
+        log[199], log[699] = line, "--- FAIL: TestRefund (0.00s)"
+        made = Candidate("e", "bash", "", "bash", "\n".join(log), is_error=False, turn=0)
+        shown = render(made, cut_chunks(made, Config()), (0,), Config(), "run-end").text
+        assert "no failure among them" not in shown

@@ -57,12 +57,16 @@ def _definitions(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _verdicts(text: str, cut: Cut, gap: Stretch) -> Iterator[str]:
-    passed = sum(map(_passed, text.split("\n")))
+    passes = [_passed(line) for line in text.split("\n") if line.strip()]
+    passed = sum(passes)
     dropped = () if gap.why else cut.chunks[gap.first : gap.last]
     failures = sum(1 for chunk in dropped if chunk.role == "failure")
     if passed:
         yield plural(passed, "passed test")
-    yield f"{plural(failures, 'failure')} among them" if failures else "no failure among them"
+    if failures:
+        yield f"{plural(failures, 'failure')} among them"
+    elif passed and all(passes):  # of a line in any other form nobody can say that it is no failure
+        yield "no failure among them"
     if any(chunk.role == "summary" for chunk in dropped):
         yield "the summary among them"
 
