@@ -238,6 +238,17 @@ def test_a_trace_is_never_written_over_the_session(session: Path) -> None:
     assert before == named.read_bytes()
 
 
+def test_answers_are_recorded_only_over_answers(session: Path, tmp_path: Path) -> None:
+    """Any other file, such as another session, stays as it is; a recording is replaced."""
+    other = tmp_path / "other.jsonl"
+    other.write_bytes(session.read_bytes())
+    run = guard("distill", session, "--record", other)
+    assert (run.exit_code, other.read_bytes()) == (4, session.read_bytes())
+    complaint(run)
+    answers = tmp_path / "answers.json"
+    assert [guard("distill", session, "--record", answers).exit_code for _ in range(2)] == [0, 0]
+
+
 def test_answers_are_never_recorded_over_the_session(session: Path, tmp_path: Path) -> None:
     """Only `--write` changes a session, also where it is named, by whatever link, as the file for the answers."""
     before = session.read_bytes()

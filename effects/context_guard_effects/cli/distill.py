@@ -57,10 +57,12 @@ def _described(path: Path, source: "Source") -> dict[str, Any]:
 
 def _record(distilled: "Distilled", path: Path, session: Path) -> None:
     """Written whole or not at all, and before anything is appended to the session."""
-    from context_guard_effects.judges.recorded import record_answers
+    from context_guard_effects.judges.recorded import is_recording, record_answers
 
     if os.path.realpath(path) == os.path.realpath(session):
         raise Stop(f"cannot write the answers to {path}: it is the session", UNWRITABLE)
+    if path.is_file() and path.stat().st_size and not is_recording(path.read_bytes()):
+        raise Stop(f"{path} is there and holds no recorded answers: give another file", UNWRITABLE)
     write_file(path, record_answers(distilled.settlement.outcomes))
 
 

@@ -70,6 +70,10 @@ class RecordedJudge:
                 return Failure(Unanswered(request_id=request.id, reason="error", detail=NO_ANSWER))
 
 
+def is_recording(data: bytes) -> bool:
+    return isinstance(read_recording(data), Success)
+
+
 def read_recording(data: bytes) -> Result[RecordedJudge, RecordingError]:
     """A judge that says what the file says. The whole file is checked, so that a slip in it is no silent `keep`."""
     try:
