@@ -243,7 +243,7 @@ whether the agent would have acted otherwise.
 - **Times**: as recorded; always warm (no gap above a minute); every prompt ten minutes after the answer before it.
 - **Dollars**: the input side. What the model writes costs the same on both sides and is left out, so shares of a whole
   bill are smaller. Prices for a million tokens: 3.00 and 2.00 (Anthropic), 0.10 (Codex), 1.25 assumed (the others).
-- **With extra steps** adds what the setting `rerunStepsPer1kTokens` (0.05) *assumes*: so many more agent steps for
+- **With extra steps** adds what the setting `rerunStepsPer1KTokens` (0.05) *assumes*: so many more agent steps for
   every 1,000 tokens removed, each of which reads the context once. Nobody has measured that figure for this guard.
 - **With a remote judge** adds $0.042 for a million input tokens of 2.3 characters each. The embedded judge is free.
 - **Codex**: after an edit nothing is read from the cache, the worse of the two measured cases.

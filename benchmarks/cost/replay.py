@@ -40,7 +40,7 @@ class Replayed(Struct, frozen=True):
     dollars: float
     """Input side of all requests."""
     rerun_dollars: float
-    """Extra steps assumed by `rerunStepsPer1kTokens`, each of which reads the context of then from the cache."""
+    """Extra steps assumed by `rerunStepsPer1KTokens`, each of which reads the context of then from the cache."""
     judge_dollars: float
     """What a remote judge would have taken."""
     requests: int
