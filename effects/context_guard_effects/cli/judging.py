@@ -19,6 +19,7 @@ from context_guard.records import Phase
 from context_guard.transcript import Transcript
 from context_guard_effects.cli.exits import UNJUDGED, UNREADABLE, Stop
 from context_guard_effects.cli.moment import boundary_at
+from context_guard_effects.cli.output import warn
 from context_guard_effects.cli.settings import read_settings
 from context_guard_effects.cli.sources import read_file
 from context_guard_effects.guard import Distilled, distill
@@ -66,12 +67,16 @@ def choose_judge(name: str, config: Config) -> Judge:
 
 
 def check_answered(distilled: Distilled) -> None:
-    """Ends the command when requests were asked and the judge answered none."""
+    """Ends the command when requests were asked and the judge answered none; says so where it left some unanswered."""
     outcomes = distilled.settlement.outcomes
-    if outcomes and all(isinstance(outcome, Unanswered) for outcome in outcomes):
-        said = next((outcome.detail for outcome in outcomes if isinstance(outcome, Unanswered) and outcome.detail), "")
-        reason = said or ("the time budget (timeoutMs) ran out" if distilled.asked.timed_out else "no reason given")
+    silent = [outcome for outcome in outcomes if isinstance(outcome, Unanswered)]
+    if not silent:
+        return
+    said = next((outcome.detail for outcome in silent if outcome.detail), "")
+    reason = said or ("the time budget (timeoutMs) ran out" if distilled.asked.timed_out else "no reason given")
+    if len(silent) == len(outcomes):
         raise Stop(f"the judge answered none of {len(outcomes)} requests: {reason}", UNJUDGED)
+    warn(f"the judge left {len(silent)} of {len(outcomes)} requests unanswered, what they ask about is kept: {reason}")
 
 
 def _progress() -> AbstractContextManager[Progress | None]:
