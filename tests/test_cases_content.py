@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import build
 import pytest
+from apply import apply
 from build import answer, call, prompt, result, session
 from invariants import assert_invariants
 
@@ -75,6 +76,7 @@ class Passed:
         large = [decision for decision in self.settled.decisions if decision.kind == "large"]
         self.outcome = large[0].outcome if large else "untouched"
         self.shown = (large[0].replacement or (text,))[0] if large else text
+        self.seen = text_of(apply(self.transcript, self.settled.drafts).entries[2].visible)
         self.asked = "\n".join(part.text for request in self.plan.requests for part in request.state.parts)
 
     @property
@@ -372,3 +374,25 @@ def test_no_failure_is_ruled_out_that_the_guard_cannot_read() -> None:
         made = Candidate("e", "bash", "", "bash", "\n".join(log), is_error=False, turn=0)
         shown = render(made, cut_chunks(made, Config()), (0,), Config(), "run-end").text
         assert "no failure among them" not in shown
+
+
+ERRORS = (
+    "src/file_200.c:12:5: error: 'foo' undeclared",
+    "a.ts(3,5): error TS2322: no",
+    "a.go:3:2: undefined: foo",
+    "make: *** [all] Error 2",
+    "bash: foo: command not found",
+    "Killed",
+    "CONFLICT (content): Merge conflict in a.py",
+    "--- FAIL: TestRefund (0.00s)",
+)
+
+
+@pytest.mark.parametrize("line", ERRORS)
+@pytest.mark.parametrize("count", [60, 1_000])
+def test_a_failure_that_proves_the_answer_wrong_stays(line: str, count: int) -> None:
+    """The answer claims success and the judge needs nothing: the one error line stays, in a long output and a short."""
+    log = [f"[{number}/{count}] CC obj/file_{number}.o" for number in range(1, count + 1)]
+    log[count // 2] = line
+    for error in (False, True):
+        assert line in Passed("\n".join(log), drop_all, error=error, answer="The build finished successfully.").seen

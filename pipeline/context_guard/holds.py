@@ -11,11 +11,13 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from context_guard.candidates import Candidate
-from context_guard.chunks import Chunk, Cut
+from context_guard.chunks import Chunk, Cut, cut_chunks
 from context_guard.config import Config
+from context_guard.labels import first_text, read_args
 from context_guard.past import why_past
 from context_guard.render import notice_start
 from context_guard.signs import sign_of
+from context_guard.small import SmallOutput
 from context_guard.span import Span
 from context_guard.uses import edited_chunks, quoted_chunks
 
@@ -23,7 +25,19 @@ MOST_ERRORS = 4
 """Chunks with error lines in a failed output of no known form; with more of them they are the judge's to tell apart."""
 CLOSING_LINES = 4
 
+_MESSAGES = ("text", "tests", "diagnostics", "log", "trace")
+_SHOWS = re.compile(
+    r"\b(?:cat|sed|head|tail|nl|bat|less|more|[ef]?grep|rg|ag|awk|find|git (?:show|log|diff|blame|grep))\b"
+)
+
+
 _NAME = re.compile(r"\b[A-Za-z]\w*(?:[_./:-]+\w+)+|\b[a-z]+[A-Z]\w+|\b[A-Z]\w*[a-z][A-Z]\w+")
+_OUTCOME = re.compile(
+    r"\b(?:success\w*|succeed\w*|pass(?:es|ed)?|fail\w*|error\w*|broken?|breaks|crash\w*|abort\w*|finish\w*|complet\w*"
+    r"|compile[sd]?|buil[dt]s?|installed|deployed|green|clean|works?|done|went (?:well|through|fine))\b",
+    re.IGNORECASE,
+)
+"""An answer with such a word speaks of how something ended: a failure that it does not own up to may prove it wrong."""
 
 
 class Holds(Struct, frozen=True):
@@ -36,7 +50,7 @@ class Holds(Struct, frozen=True):
     over: str = ""
     """Why none of it is needed any more; empty while it is."""
     is_current: bool = False
-    """The command failed, and nothing says that this was got past."""
+    """The answer speaks of the failure, or of how something ended; or there is none yet."""
 
 
 NO_HOLDS = Holds()
@@ -58,8 +72,27 @@ def find_holds(candidate: Candidate, cut: Cut, span: Span, config: Config) -> Ho
             )
         ),
         over=why_past(candidate, span, failed),
-        is_current=candidate.is_error and (not span.answer or _is_told(cut, span.answer)),
+        is_current=not span.answer or _OUTCOME.search(span.answer) is not None or _is_told(cut, span.answer),
     )
+
+
+def is_held(small: SmallOutput, span: Span, config: Config) -> bool:
+    """Whether a small output shows a current failure: then it stays as a whole."""
+    if not config.hard_keeps or small.superseded:
+        return False
+    output = Candidate(
+        entry_id=small.entry_id,
+        tool=small.tool,
+        args=small.args,
+        label=small.label,
+        text=small.text,
+        is_error=small.is_error,
+        turn=small.turn,
+    )
+    cut = cut_chunks(output, config)
+    holds = find_holds(output, cut, span, config)
+    shows_failure = any(cut.chunks[index].role == "failure" or _has_error(cut.chunks[index]) for index in holds.failing)
+    return shows_failure and holds.is_current and not holds.over
 
 
 def add_holds(kept: list[int], cut: Cut, holds: Holds) -> list[int]:
@@ -83,15 +116,21 @@ def _is_told(cut: Cut, answer: str) -> bool:
 
 
 def _failing(candidate: Candidate, cut: Cut) -> Iterator[int]:
-    """Failures and summaries by their role; in other failed outputs the few chunks with error lines and the end."""
+    """Failures and summaries by role; in what else a command prints the few chunks with error lines, and its end."""
     found = [chunk.index for chunk in cut.chunks if chunk.role == "failure"]
     ends = [chunk.index for chunk in cut.chunks if chunk.role == "summary"]
-    if not found and candidate.is_error:
+    if not found and (candidate.is_error or _is_told_by_a_program(candidate, cut)):
         found = [chunk.index for chunk in cut.chunks if _has_error(chunk)]
         found = found if len(found) <= MOST_ERRORS else []
     if found or ends or candidate.is_error:
         ends += [chunk.index for chunk, line in _closing(candidate, cut) if sign_of(line) in ("exit", "summary")]
     yield from sorted({*found, *ends})
+
+
+def _is_told_by_a_program(candidate: Candidate, cut: Cut) -> bool:
+    """Whether the lines are messages of what ran, and not those of files that it shows."""
+    command = first_text(read_args(candidate.args), "command", "cmd")
+    return bool(command) and cut.kind in _MESSAGES and _SHOWS.search(command) is None
 
 
 def _has_error(chunk: Chunk) -> bool:

@@ -39,7 +39,10 @@ _FAILURE = (
     r"|panic: |thread '.*' panicked|E   |_{3,} .+ _{3,}$"
     r"|[\w.]*(?:Error|Exception|Failure|Exit|Interrupt)(?::|$)"
     r"|(?:fatal )?error(?:\[\w+\])?: |fatal: |Error: |Caused by: |make(?:\[[0-9]+\])?: \*\*\*|npm (?:ERR!|error) "
-    r"|Segmentation fault|Assertion.* failed|AssertionError"
+    r"|Segmentation fault|Assertion.* failed|AssertionError|FAILURE: |FATAL\b|CONFLICT \(|Killed$|curl: \([0-9]+\) "
+    r"|[^\s:()]{1,200}(?::[0-9]+){1,2}:? (?:(?:fatal )?error\b|undefined: )|[^\s()]{1,200}\([0-9]+,[0-9]+\): error\b"
+    r"|\S{1,100}: error: |\S{1,100}: (?:line [0-9]+: )?\S{1,100}: (?:command not found|[Pp]ermission denied)$"
+    r"|.{0,200}: undefined reference to |[0-9]+ tests? failed$|Permission denied$"
 )
 _SIGN = re.compile(
     "|".join(

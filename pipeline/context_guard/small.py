@@ -14,6 +14,7 @@ from context_guard.text import MARKER, format_chars, recall_hint, without_lone_s
 class SmallOutput(Struct, frozen=True):
     entry_id: str
     tool: str
+    args: str
     label: str
     text: str
     stub: str
@@ -51,6 +52,7 @@ def _to_small(result: RunResult, span: Span, cwd: str | None) -> SmallOutput:
     return SmallOutput(
         entry_id=result.entry_id,
         tool=result.tool,
+        args=result.args,
         label=label,
         text=result.text,
         stub=without_lone_surrogates(stub),

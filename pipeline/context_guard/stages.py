@@ -15,7 +15,7 @@ from context_guard.config import Config
 from context_guard.decisions import Decision, decide_output, to_result
 from context_guard.drafts import Draft, write_drafts
 from context_guard.gates import Gated, apply_gates
-from context_guard.holds import find_holds
+from context_guard.holds import find_holds, is_held
 from context_guard.items import Items, add_items, collect_deferred, collect_items
 from context_guard.keep_sets import KeepSet, decide_keep_set
 from context_guard.records import Phase, Record
@@ -28,6 +28,7 @@ from context_guard.whole import (
     decide_images,
     decide_small,
     exchange_requests,
+    keep_held,
     read_verdicts,
     small_requests,
 )
@@ -181,7 +182,9 @@ def _decide(plan: Plan, keep_sets: tuple[KeepSet, ...], outcomes: dict[str, Answ
         yield decide_output(candidate, cut, own, span.answer, plan.config, plan.phase, holds)
     verdicts = read_verdicts((request for request in plan.requests if request.kind != "segment"), outcomes)
     for small in plan.items.small:
-        yield decide_small(small, verdicts[small.entry_id], plan.config)
+        decision = decide_small(small, verdicts[small.entry_id], plan.config)
+        held = decision.outcome == "removed" and is_held(small, spans[small.run_id], plan.config)
+        yield keep_held(decision) if held else decision
     for exchange in plan.items.exchanges:
         yield decide_exchange(exchange, verdicts[exchange.prompt_id], plan.config)
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
+import msgspec
 from msgspec import Struct
 
 from context_guard.answers import Answered, Answers, Unanswered
@@ -100,6 +101,13 @@ def decide_small(item: SmallOutput, verdict: Verdict, config: Config) -> Decisio
         after_chars=len(item.stub) if dropped else len(item.text),
         traces=(verdict.trace,),
         replacement=(item.stub,) if dropped else None,
+    )
+
+
+def keep_held(decision: Decision) -> Decision:
+    """The judge needs it no more, but it shows a current failure (`holds.py`)."""
+    return msgspec.structs.replace(
+        decision, outcome="kept", reason="held", after_chars=decision.before_chars, replacement=None
     )
 
 
