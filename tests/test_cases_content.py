@@ -396,3 +396,38 @@ def test_a_failure_that_proves_the_answer_wrong_stays(line: str, count: int) -> 
     log[count // 2] = line
     for error in (False, True):
         assert line in Passed("\n".join(log), drop_all, error=error, answer="The build finished successfully.").seen
+
+
+def test_t4_a_context_line_with_a_colon_in_its_text_is_no_match() -> None:
+    """`grep -C` lines that hold `word:digits:` belong to the file before their line number, and are not counted."""
+    lines = [
+        text
+        for number in range(2, 90, 4)
+        for text in (
+            f"2024-05-01-post.md-{number}-10:30:15 started, see foo.py:12: bar, at some length for the size",
+            f"2024-05-01-post.md:{number + 1}: the retry is here, at some length for the size of it",
+            f"C:\\src\\mod1.py-{number}-see foo.py:12: bar, at some length for the size of the output",
+            f"C:\\src\\mod1.py:{number + 1}: the retry is there, at some length for the size of the output",
+        )
+    ]
+    passed = Passed("\n".join(lines), drop_all, command="grep -rn -C1 retry .")
+    assert "matches in 2024-05-01-post.md (22), C:\\src\\mod1.py (22). Full output" in passed.shown
+
+
+def test_t1_a_removed_search_still_names_its_files() -> None:
+    """Where nothing of a search is shown the removal says how many hits each file had."""
+    hits = [f"src/mod_{number // 50}.py:{number}: self.field = {number}, and some more of it" for number in range(200)]
+    assert "matches in src/mod_0.py (50), src/mod_1.py (50)" in Passed("\n".join(hits), drop_all).shown
+
+
+def test_no_error_is_ruled_out_that_the_guard_cannot_read() -> None:
+    """Diagnostics in a gap are counted where they say `error`, and nothing is said where none does."""
+    log = "\n".join(f"src/mod_{n % 9}.go:{n}:2: undefined: name_{n}, which is nowhere declared" for n in range(200))
+    assert "no error" not in Passed(log, keep_holding("name_3,"), command="go vet ./...").shown
+
+
+def test_t12_a_recalled_text_is_left_alone_when_its_run_ends() -> None:
+    """No second marker stands for a text that the agent has just asked back."""
+    assert (
+        Passed("\n".join(f"line {n} of what was asked back" for n in range(400)), tool="recall").outcome == "untouched"
+    )

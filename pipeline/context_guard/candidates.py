@@ -79,6 +79,7 @@ def may_edit(result: RunResult, config: Config) -> bool:
         result.is_raw
         and result.is_text_only
         and result.tool not in config.exclude_tools
+        and not (config.keep_recalls and is_recall(result.tool))
         and (config.distill_errors or not result.is_error)
     )
 

@@ -88,6 +88,9 @@ class Config(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_f
         "edit",
         "write",
     )
+    keep_recalls: Annotated[
+        bool, Meta(description="What the agent asked back by recall is left alone in the run that asked for it.")
+    ] = True
     distill_errors: Annotated[bool, Meta(description="Also judge the output of failed calls.")] = True
     history_exchanges: Annotated[
         int,
@@ -224,6 +227,7 @@ class Config(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_f
             model="openrouter/~typesafe/jev-latest",
             run_end_break_even=False,
             original_costs=True,
+            keep_recalls=False,
             keep_notices=False,
             hard_keeps=False,
             trim_lines=False,

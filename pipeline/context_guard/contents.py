@@ -79,8 +79,8 @@ def _passed(line: str) -> int:
 
 
 def _messages(text: str) -> Iterator[str]:
-    errors = sum(1 for line in text.split("\n") if _is_error(line))
-    yield f"{plural(errors, 'error')} among them" if errors else "no error among them"
+    if errors := sum(1 for line in text.split("\n") if _is_error(line)):
+        yield f"{plural(errors, 'error')} among them"
 
 
 def _errors(text: str) -> Iterator[str]:

@@ -38,6 +38,12 @@ class Stretch(Struct, frozen=True):
     """The chunk after the last of them."""
 
 
+def whole_stretch(cut: Cut) -> Stretch:
+    """The gap that an output leaves of which nothing stays."""
+    end = cut.chunks[-1]
+    return Stretch(start=0, end=end.end, offset=0, stop=end.stop, kept=False, last=len(cut.chunks))
+
+
 def find_stretches(
     text: str, cut: Cut, kept: frozenset[int], trims: Mapping[int, tuple[Trim, ...]], notice: int
 ) -> list[Stretch]:

@@ -45,7 +45,10 @@ def _why_no_output(spans: tuple[Span, ...], config: Config) -> str:
     if any(not result.is_raw and result.text.startswith(MARKER) for result in results):
         return f"Every output of {where} that could be distilled already is."
     if large:
-        return f"No large output of {where} may be edited (an excluded tool, an image in it, or an edit by others)."
+        return (
+            f"No large output of {where} may be edited (an excluded tool, a recalled text, a failed call, an image in it, "
+            "or an edit by others)."
+        )
     floor = f"the {config.min_result_chars:,} characters of minResultChars"
     if config.small_result_min_chars:
         floor = f"the {config.small_result_min_chars:,} characters of smallResultMinChars"

@@ -71,6 +71,8 @@ def _result(transcript: Transcript, plan: Plan, entry: Entry, result: RunResult,
     if not may_edit(result, config):
         if result.tool in config.exclude_tools:
             return f"The tool {one_line(result.tool)} is excluded (excludeTools)."
+        if config.keep_recalls and is_recall(result.tool):
+            return "It is what the agent asked back (recall), which stays in the run that asked for it (keepRecalls)."
         return "The call failed, and failed calls are not judged (distillErrors is false)."
     return _size(result, config) or _moment(transcript, plan, result, span) or _sum(result, span, config)
 

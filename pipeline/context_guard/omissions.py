@@ -10,7 +10,7 @@ from context_guard.chunks import Cut
 from context_guard.config import Config
 from context_guard.contents import contents_of
 from context_guard.cuts.search import matched_file
-from context_guard.gaps import Stretch
+from context_guard.gaps import Stretch, whole_stretch
 from context_guard.labels import first_text, read_args
 from context_guard.text import one_line, plural
 
@@ -46,6 +46,15 @@ def omission_line(candidate: Candidate, cut: Cut, gap: Stretch, config: Config) 
     return _line(plural(last - gap.start, "line"), where + (f": {told}" if told else ""))
 
 
+def removal_note(candidate: Candidate, cut: Cut, config: Config) -> str:
+    """What an output held of which nothing is shown, as far as it is known; empty in the original's texts."""
+    if config.original_texts:
+        return ""
+    if cut.is_grep and (names := [name for chunk in cut.chunks for name in chunk.files]):
+        return f"matches in {_counted(candidate.text, names)}"
+    return contents_of(candidate.text, cut, whole_stretch(cut))
+
+
 def _line(count: str, where: str) -> str:
     return f"[… {count} omitted {where} …]"
 
@@ -75,8 +84,8 @@ def _files(names: list[str]) -> str:
 
 def _counted(text: str, names: list[str]) -> str:
     """The files with their numbers of matches; context lines are not counted."""
-    counts = Counter(matched_file(line, 2 if line[1:2] == ":" else 0) for line in text.split("\n"))
     found = list(dict.fromkeys(names))
+    counts = Counter(matched_file(line, 2 if line[1:2] == ":" else 0) for line in text.split("\n"))
     more = f" and {len(found) - MAX_COUNTED} more" if len(found) > MAX_COUNTED else ""
     shown = (f"{one_line(name)}{f' ({counts[name]})' if counts[name] else ''}" for name in found[:MAX_COUNTED])
     return ", ".join(shown) + more

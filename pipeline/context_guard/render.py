@@ -13,7 +13,7 @@ from context_guard.candidates import Candidate
 from context_guard.chunks import Cut
 from context_guard.config import Config
 from context_guard.gaps import Stretch, Trim, find_stretches
-from context_guard.omissions import omission_line
+from context_guard.omissions import omission_line, removal_note
 from context_guard.records import Phase
 from context_guard.text import MARKER, format_chars, plural, recall_hint, without_lone_surrogates
 
@@ -40,7 +40,7 @@ def render(
     """The replacement of an output of which the chunks `kept` (ascending) stay, without the lines of `trims`."""
     total = cut.chunks[-1].end
     if not kept:
-        return Rendering(text=_removed(candidate, total, _why(config, phase)), kept_lines=0, total_lines=total)
+        return Rendering(text=_removed(candidate, cut, config, _why(config, phase)), kept_lines=0, total_lines=total)
     notice = notice_start(candidate.text.split("\n")) if config.keep_notices else total
     stretches = find_stretches(candidate.text, cut, frozenset(kept), trims or {}, notice)
     kept_lines = _count_lines(stretches)
@@ -73,10 +73,12 @@ def _why(config: Config, phase: Phase) -> str:
     )
 
 
-def _removed(candidate: Candidate, total: int, why: str) -> str:
+def _removed(candidate: Candidate, cut: Cut, config: Config, why: str) -> str:
+    note = removal_note(candidate, cut, config)
     return without_lone_surrogates(
-        f"{MARKER} Removed the output of {candidate.label}: {plural(total, 'line')} "
-        f"({format_chars(len(candidate.text))} chars) {why}. {recall_hint('Full output', candidate.entry_id)}"
+        f"{MARKER} Removed the output of {candidate.label}: {plural(cut.chunks[-1].end, 'line')} "
+        f"({format_chars(len(candidate.text))} chars) {why}{f': {note}' if note else ''}. "
+        f"{recall_hint('Full output', candidate.entry_id)}"
     )
 
 

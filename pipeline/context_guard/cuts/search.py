@@ -83,9 +83,19 @@ def name_files(lines: list[str], drives: bool) -> list[str] | None:
     if hits / counted < MIN_SHARE:
         return None
     known = frozenset(names) - {""}
+    if drives:
+        for index, name in enumerate(names):
+            if name and (owner := _owner(name, known)):
+                names[index] = owner
+        known = frozenset(names) - {""}
     for index in rest:
         names[index] = context_file(lines[index], known, _drive(lines[index], drives))
     return names
+
+
+def _owner(name: str, known: frozenset[str]) -> str:
+    """The file of a context line whose text made it look like a match: `a.py-5-at 10` before `:30:` is `a.py`'s."""
+    return next((name[: dash.start()] for dash in _DASH_NUMBER.finditer(name, 1) if name[: dash.start()] in known), "")
 
 
 def group_by_file(lines: list[str], names: list[str], target: int) -> list[Piece]:
