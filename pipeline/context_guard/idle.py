@@ -46,8 +46,8 @@ def _why_no_output(spans: tuple[Span, ...], config: Config) -> str:
         return f"Every output of {where} that could be distilled already is."
     if large:
         return (
-            f"No large output of {where} may be edited (an excluded tool, a recalled text, a failed call, an image in it, "
-            "or an edit by others)."
+            f"No large output of {where} may be edited (an excluded tool, a recalled text, a failed call, "
+            "an image in it, or an edit by others)."
         )
     floor = f"the {config.min_result_chars:,} characters of minResultChars"
     if config.small_result_min_chars:
