@@ -4,6 +4,7 @@ from collections.abc import Collection
 from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from context_guard.cache.costs import CostSum, sum_up
 from context_guard.cache.layout import CachePolicy, Layout, rewrite_chars
@@ -79,12 +80,11 @@ def _by_factor(gate: Gate, layout: Layout) -> Gate:
     if gate.marginal <= 0:
         return gate
     if gate.saved < gate.min_saving:
-        return _decided(gate, "too little")
+        return replace(gate, reason="too little")
     factor = FACTORS[layout.policy]
-    reason: GateReason = (
-        "pays off" if pays_off(gate.saved, layout.requests, gate.marginal, factor) else "does not pay off"
-    )
-    return _decided(gate, reason, requests=layout.requests, factor=factor)
+    pays = pays_off(gate.saved, layout.requests, gate.marginal, factor)
+    reason: GateReason = "pays off" if pays else "does not pay off"
+    return replace(gate, reason=reason, requests=layout.requests, factor=factor)
 
 
 def _by_prices(gate: Gate, layout: Layout, own: Edits, others: Edits, config: Config) -> Gate:
@@ -94,31 +94,11 @@ def _by_prices(gate: Gate, layout: Layout, own: Edits, others: Edits, config: Co
     net = bill.net - (
         sum_up(layout, others.targets, others.saved, layout.requests, config).net if others.targets else 0
     )
+    weighed = replace(gate, requests=bill.requests, cost=bill)
     if (layout.is_cold and bill.later >= bill.first) or (gate.marginal <= 0 and net >= 0):
-        return _decided(gate, "free", requests=bill.requests, cost=bill)
+        return replace(weighed, reason="free")
     if gate.saved < gate.min_saving:
-        return _decided(gate, "too little", cost=bill)
-    reason: GateReason = "pays off" if net >= 0 else "does not pay off"
-    if net >= 0 and bill.after(layout.sure) > layout.at_risk:
-        reason = "too risky"
-    return _decided(gate, reason, requests=bill.requests, cost=bill)
-
-
-def _decided(
-    gate: Gate,
-    reason: GateReason,
-    requests: int | None = None,
-    factor: float | None = None,
-    cost: CostSum | None = None,
-) -> Gate:
-    return Gate(
-        saved=gate.saved,
-        min_saving=gate.min_saving,
-        rewrite_with=gate.rewrite_with,
-        rewrite_without=gate.rewrite_without,
-        marginal=gate.marginal,
-        reason=reason,
-        requests=requests,
-        factor=factor,
-        cost=cost,
-    )
+        return replace(weighed, reason="too little", requests=None)
+    if net < 0:
+        return replace(weighed, reason="does not pay off")
+    return replace(weighed, reason="too risky" if bill.after(layout.sure) > layout.at_risk else "pays off")
