@@ -49,7 +49,7 @@ class LoggedPass(Struct, frozen=True, kw_only=True):
     """What one pass, or one word of the user, put into the log. Its edits hold all together or not at all."""
 
     witness: str
-    """Id of the last assistant entry that the pass saw; empty for the user's word, which holds wherever its target is."""
+    """Id of the last assistant entry that the pass saw; empty for the user's word: it holds wherever its target is."""
     edits: tuple[LoggedEdit, ...] = ()
     record: Record | None = None
     session: str = ""
