@@ -35,6 +35,7 @@ def command(
 
     Each finished run is judged by its own answer. Without --write SESSION is not changed.
     """
+    from context_guard.text import plural
     from context_guard_effects.cli.judging import check_answered, judge_transcript
     from context_guard_effects.cli.sources import open_session
     from context_guard_effects.cli.table import as_table, below, summary, to_json
@@ -44,10 +45,15 @@ def command(
     if recording is not None:
         _record(distilled, recording, session)
     edits = _append(source, distilled) if append else 0
-    if as_json:
-        write_json(_described(session, source) | to_json(distilled, written=edits))
-    else:
-        write(as_table(distilled) + below(distilled) + summary(distilled, written=edits if append else None) + "\n")
+    try:
+        if as_json:
+            write_json(_described(session, source) | to_json(distilled, written=edits))
+        else:
+            write(as_table(distilled) + below(distilled) + summary(distilled, written=edits if append else None) + "\n")
+    except BaseException as error:
+        if edits:
+            error.add_note(f"{plural(edits, 'edit')} and the record were appended to {session} all the same")
+        raise
     check_answered(distilled)
 
 
@@ -68,6 +74,7 @@ def _record(distilled: "Distilled", path: Path, session: Path) -> None:
 
 def _append(source: "Source", distilled: "Distilled") -> int:
     """The number of edits that are now in the session. A pass that edits nothing leaves no record either."""
+    from context_guard.formats.pi_session import branch
     from context_guard_effects.cli.table import edits_of
     from context_guard_effects.hosts.errors import HostError
     from context_guard_effects.hosts.pi import append_drafts, now_iso, random_ids
@@ -76,6 +83,13 @@ def _append(source: "Source", distilled: "Distilled") -> int:
     edits = edits_of(distilled)
     if not edits:
         return 0
+    head, last = source.transcript.head, source.file.session.leaf
+    if head != last:
+        active = {source.file.session.entries[place]["id"] for place in branch(source.file.session)}
+        if head not in active:
+            said = f"{head} is not on the branch of the last entry, {last}, behind which edits are appended"
+            raise Stop(f"nothing was written: {said}. Go on from {head} in Pi first (/tree).", UNWRITABLE)
+        warn(f"judged as of {head}, but the edits go behind the last entry, {last}: Pi goes on there")
     try:
         appended = append_drafts(source.file, drafts, random_ids(), now_iso())
     except HostError as error:
