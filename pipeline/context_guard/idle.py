@@ -6,7 +6,7 @@ from context_guard.config import Config
 from context_guard.items import Items
 from context_guard.span import Span
 from context_guard.stages import Plan, Settlement
-from context_guard.text import MARKER, format_chars, plural
+from context_guard.text import MARKER, format_chars
 
 
 def why_nothing(plan: Plan, settlement: Settlement) -> str:
@@ -25,18 +25,17 @@ def why_nothing(plan: Plan, settlement: Settlement) -> str:
     if not plan.spans:
         return "There is no prompt in this branch of the session."
     if isinstance(plan.checkpoint, NotDue):
-        return _why_not_due(plan.checkpoint, plan.spans[-1], config)
+        return _why_not_due(plan.checkpoint, plan.spans[-1])
     if not plan.spans[-1].is_finished:
         return "The last run did not end in an answer, so nothing is touched."
     return _why_no_output(tuple(span for span in plan.spans if span.is_finished), config)
 
 
-def _why_not_due(checkpoint: NotDue, run: Span, config: Config) -> str:
+def _why_not_due(checkpoint: NotDue, run: Span) -> str:
     best = max(checkpoint.tried, key=lambda tier: tier.chars)
     batch = format_chars(checkpoint.batch_chars)
     if not best.chars:
-        age = f"outputs have to be {plural(config.mid_run_min_age_turns, 'turn')} old: midRunMinAgeTurns"
-        said = f"There is nothing yet that a checkpoint could judge ({age})"
+        said = "There is nothing yet that a checkpoint could judge (`explain` tells why, entry by entry)"
     elif best.chars < checkpoint.batch_chars:
         said = f"A checkpoint waits for {batch} characters to judge, and so far there are {format_chars(best.chars)}"
     else:
