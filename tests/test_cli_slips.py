@@ -125,7 +125,7 @@ def test_a_judge_whose_place_another_takes_is_told(session: Path, monkeypatch: p
 
 
 def test_an_edit_judged_at_an_older_leaf_says_where_it_goes(tmp_path: Path) -> None:
-    """Pi goes on at the last line of a file, so the edits stand there, whatever leaf they were judged at."""
+    """Pi goes on at the last line of a file, so the edits stand there, whatever leaf they were judged at, and once."""
     path = tmp_path / "s.jsonl"
     path.write_bytes(session_bytes(*EXCHANGE, user("p2", "Thanks!"), EXCHANGE[-1] | {"id": "a3"}))
     run = guard("distill", path, "--leaf", "a2", "--write")
@@ -134,6 +134,10 @@ def test_an_edit_judged_at_an_older_leaf_says_where_it_goes(tmp_path: Path) -> N
         "context-guard: judged as of a2, but the edits go behind the last entry, a3: Pi goes on there\n"
     )
     assert '"parentId":"a3"' in path.read_text()
+    before = path.read_bytes()
+    again = guard("distill", path, "--leaf", "a2", "--write")
+    assert (again.exit_code, path.read_bytes()) == (4, before)
+    assert "behind a2 the session already has edits of r1. Leave out --leaf." in complaint(again)
 
 
 def test_an_edit_for_another_branch_is_refused_with_what_to_do(tmp_path: Path) -> None:

@@ -74,7 +74,6 @@ def _record(distilled: "Distilled", path: Path, session: Path) -> None:
 
 def _append(source: "Source", distilled: "Distilled") -> int:
     """The number of edits that are now in the session. A pass that edits nothing leaves no record either."""
-    from context_guard.formats.pi_session import branch
     from context_guard_effects.cli.table import edits_of
     from context_guard_effects.hosts.errors import HostError
     from context_guard_effects.hosts.pi import append_drafts, now_iso, random_ids
@@ -83,13 +82,7 @@ def _append(source: "Source", distilled: "Distilled") -> int:
     edits = edits_of(distilled)
     if not edits:
         return 0
-    head, last = source.transcript.head, source.file.session.leaf
-    if head != last:
-        active = {source.file.session.entries[place]["id"] for place in branch(source.file.session)}
-        if head not in active:
-            said = f"{head} is not on the branch of the last entry, {last}, behind which edits are appended"
-            raise Stop(f"nothing was written: {said}. Go on from {head} in Pi first (/tree).", UNWRITABLE)
-        warn(f"judged as of {head}, but the edits go behind the last entry, {last}: Pi goes on there")
+    _check_leaf(source, frozenset(draft.target for draft in edits))
     try:
         appended = append_drafts(source.file, drafts, random_ids(), now_iso())
     except HostError as error:
@@ -97,3 +90,20 @@ def _append(source: "Source", distilled: "Distilled") -> int:
     for skipped in appended.skipped:
         warn(f"no edit of {skipped.target}: {skipped.reason}")
     return len(edits) - len(appended.skipped)
+
+
+def _check_leaf(source: "Source", targets: frozenset[str]) -> None:
+    """Edits hold behind the last entry of the file, where Pi goes on, whatever leaf they were judged at."""
+    from context_guard.formats.pi_session import branch, edits_in_force, select
+
+    session, head = source.file.session, source.transcript.head
+    if head == session.leaf:
+        return
+    path = [session.entries[place] for place in branch(session)]
+    if all(entry["id"] != head for entry in path):
+        said = f"{head} is not on the branch of the last entry, {session.leaf}, behind which edits are appended"
+        raise Stop(f"nothing was written: {said}. Go on from {head} in Pi first (/tree).", UNWRITABLE)
+    if again := sorted(targets & edits_in_force(path, select(path)).keys()):
+        said = f"behind {head} the session already has edits of {', '.join(again)}"
+        raise Stop(f"nothing was written: {said}. Leave out --leaf.", UNWRITABLE)
+    warn(f"judged as of {head}, but the edits go behind the last entry, {session.leaf}: Pi goes on there")
