@@ -431,3 +431,54 @@ def test_t12_a_recalled_text_is_left_alone_when_its_run_ends() -> None:
     assert (
         Passed("\n".join(f"line {n} of what was asked back" for n in range(400)), tool="recall").outcome == "untouched"
     )
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "context-guard recall s.jsonl e3",
+        "cd /app && context-guard recall s.jsonl e3 | head -50",
+        "uvx context-guard recall s.jsonl e3",
+        "bash -lc 'context-guard recall s.jsonl e3'",
+        "NO_COLOR=1 python3 -m context_guard_effects.cli recall s.jsonl e3",
+    ],
+)
+def test_t12_a_text_recalled_through_a_shell_is_left_alone(command: str) -> None:
+    """The command line gives back the same as the tool, so what it gave is left alone in the run that asked."""
+    assert Passed(build.lines(90), command=command).outcome == "untouched"
+
+
+@pytest.mark.parametrize("command", ["grep -rn 'context-guard recall' docs", "echo context-guard recalls nothing"])
+def test_a_command_that_only_speaks_of_recall_is_judged(command: str) -> None:
+    """Nothing was asked back by it."""
+    assert Passed(build.lines(90), command=command).outcome == "removed"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "10.0.0.7:8080: connection refused, attempt {}",
+        "dial tcp 10.0.0.7:{}: connect: connection refused",
+        "[::1]:80: connection refused, attempt {}",
+        "[2001:12:ab::1]:80: connection refused, attempt {}",
+        "fe80:12::{}: neighbour unreachable",
+        "db.internal:5432: the pool is used up, attempt {}",
+        "localhost:{}: the port is in use",
+        "at 10:15: the worker is late, attempt {}",
+        "http-nio-8080-exec-{} INFO request served",
+        "550e8400-1234-4e29-9d4a-{} was served",
+        "http://localhost:8080/pool: {} requests",
+    ],
+)
+def test_an_address_a_time_or_an_id_is_no_file_of_a_search(line: str) -> None:
+    """A line that begins with one of them is no `path:line:`: no gap counts matches in it."""
+    passed = Passed("\n".join(line.format(number) for number in range(100, 200)), keep_holding("150"))
+    assert passed.plan.chunks[0].kind != "search"
+    assert "matches in" not in passed.shown
+
+
+@pytest.mark.parametrize("name", ["src/[id].tsx", "[id].tsx", "cafe", "v1.2.3", "localhost.py", "a/1.2.3.4.txt", "日本.py"])
+def test_a_file_with_an_odd_name_is_still_one(name: str) -> None:
+    """Brackets, digits and letters of hexadecimal numbers are in file names, too."""
+    hits = "\n".join(f"{name}:{number}: the pool is closed here, and not before" for number in range(1, 60))
+    assert f"matches in {name} (59)" in Passed(hits, drop_all, command="rg -n pool").shown
