@@ -477,7 +477,9 @@ def test_an_address_a_time_or_an_id_is_no_file_of_a_search(line: str) -> None:
     assert "matches in" not in passed.shown
 
 
-@pytest.mark.parametrize("name", ["src/[id].tsx", "[id].tsx", "cafe", "v1.2.3", "localhost.py", "a/1.2.3.4.txt", "日本.py"])
+@pytest.mark.parametrize(
+    "name", ["src/[id].tsx", "[id].tsx", "cafe", "v1.2.3", "localhost.py", "a/1.2.3.4.txt", "日本.py"]
+)
 def test_a_file_with_an_odd_name_is_still_one(name: str) -> None:
     """Brackets, digits and letters of hexadecimal numbers are in file names, too."""
     hits = "\n".join(f"{name}:{number}: the pool is closed here, and not before" for number in range(1, 60))

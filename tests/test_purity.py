@@ -73,7 +73,7 @@ ORDER = (
     ("requests",),
     ("answers",),
     ("keep_sets",),
-    ("holds", "past", "uses", "trims", "gaps", "contents", "omissions", "render"),
+    ("holds", "past", "uses", "trims", "elisions", "gaps", "contents", "omissions", "render"),
     ("decisions",),
     ("whole",),
     ("gates",),
