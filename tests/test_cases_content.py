@@ -166,7 +166,7 @@ def test_t16_a_blob_goes_and_the_tree_beside_it_stays() -> None:
     assert tree in passed.shown.replace("\n", "")
     (gap,) = [line for line in passed.shown.split("\n") if line.startswith("[… ")]
     assert re.fullmatch(
-        r"\[… 120,[0-9]{3} characters .*, characters 1–120,[0-9]{3}\): 120,000 of them encoded data …\]", gap
+        r"\[… 120,[0-9]{3} characters .*, characters 1–120,[0-9]{3}\): 120,000 of them encoded data, image/png …\]", gap
     )
 
 

@@ -26,7 +26,8 @@ _NAMED = (
     r"(?i:api[_-]?key|apikey|secret|passw(?:or)?d|passwd|pwd|passphrase|token|credentials?|private[_-]?key"
     r"|access[_-]?key|account[_-]?key|auth[_-]?key|signing[_-]?key|encryption[_-]?key|connection[_-]?string"
     r"|(?<=[_-])pass(?![a-z])|(?<![a-z0-9_.-])pass(?==)"
-    r"|passwort|kennwort|mot[ _-]?de[ _-]?passe|(?<![a-z])mdp(?![a-z])|contrase(?:ñ|n)a|clave[ _-]?(?:secreta|privada|api)"
+    r"|passwort|kennwort|mot[ _-]?de[ _-]?passe|(?<![a-z])mdp(?![a-z])|contrase(?:ñ|n)a"
+    r"|clave[ _-]?(?:secreta|privada|api)"
     r"|senha|wachtwoord|parolă)"
 )
 """In English, then as other languages of settings files say `password`."""
