@@ -11,6 +11,7 @@ _CAPS = re.compile(r"[|\s]*[A-Z][A-Z0-9 _/%()#.-]+(?:  +|\t|\|)[A-Z0-9 _/%()#.|\
 _RULE = re.compile(r"[|+\s]*[-=]{3,}(?:[\s|+]+[-=]{2,})*[|+\s]*$")
 _COLUMN_RULE = re.compile(r"[|+\s]*[-=]{2,}(?:[\s|+]+[-=]{2,})+[|+\s]*$")
 _COLUMN = re.compile(r"[^\W\d][\w .()/%#:-]{0,59}")
+LONGEST_HEADER = 2_000
 MIN_COLUMNS = 3
 MIN_ROWS = 5
 CSV_SAMPLE = 60
@@ -30,7 +31,7 @@ def has_header(lines: list[str]) -> bool:
 
 def is_csv(lines: list[str]) -> bool:
     """Values between commas, tabs, semicolons or bars, as many in most lines as there are names in the first."""
-    names, mark = _names(lines[0]) if lines else ([], "")
+    names, mark = _names(lines[0][:LONGEST_HEADER]) if len(lines) > MIN_ROWS else ([], "")
     if len(names) < MIN_COLUMNS or len(set(names)) < len(names) or not all(map(_COLUMN.fullmatch, names)):
         return False
     rows = [line for line in lines[1:CSV_SAMPLE] if line]

@@ -20,6 +20,7 @@ _HOST_AT_END = re.compile(r"(?:^|[^\w.])(?:[0-9]{1,3}(?:\.[0-9]{1,3}){3}|localho
 """An address, or the beginning of one, before a port."""
 _IPV6 = re.compile(r"\W*(?:[0-9A-Fa-f]{0,4}:){2,7}(?:[0-9A-Fa-f]{1,4})?\b")
 _IS_HEX = re.compile(r"\W*[0-9A-Fa-f]{1,4}$")
+_HEX_CHARS = 5
 MOST_REPEATS = 3
 """So often the same number behind a name without a folder is a port, not a line."""
 _SECONDS = re.compile(r"[0-9]{2}(?![0-9])")
@@ -96,12 +97,11 @@ def name_files(lines: list[str], drives: bool) -> list[str] | None:
                 names[index] = owner
         _without_ports(lines, names)
         known = frozenset(names) - {""}
-        of_known = sum(1 for index in rest if context_file(lines[index], known, _drive(lines[index], drives)) in known)
-        if (sum(map(bool, names)) + of_known) / counted < MIN_SHARE:
-            return None
+    hits = sum(map(bool, names))
     for index in rest:
         names[index] = context_file(lines[index], known, _drive(lines[index], drives))
-    return names
+        hits += names[index] in known
+    return names if not drives or hits / counted >= MIN_SHARE else None
 
 
 def _owner(name: str, known: frozenset[str]) -> str:
@@ -137,11 +137,12 @@ def group_by_file(lines: list[str], names: list[str], target: int) -> list[Piece
 
 def _is_address(line: str, name: str, number: str) -> bool:
     """Whether the name and the number are those of a host and a port, or of an hour and a minute."""
-    if _HOST_AT_END.search(name):
-        return True
-    if len(number) == 2 and number < "60" and name[-1].isdigit() and _TIME_AT_END.search(name):
-        return True
-    if not _IS_HEX.match(name):
+    if name[-1].isdigit():
+        if _HOST_AT_END.search(name) or (len(number) == 2 and number < "60" and _TIME_AT_END.search(name)):
+            return True
+    elif name.endswith(("localhost", "*")) or "[" in name[-_HEX_CHARS:]:
+        return _HOST_AT_END.search(name) is not None
+    if len(name) > 2 * _HEX_CHARS or not _IS_HEX.match(name):
         return False
     address = _IPV6.match(line)
     return address is not None and (address[0].count(":") > 3 or "::" in address[0])
