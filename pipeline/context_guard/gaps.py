@@ -149,9 +149,13 @@ def elide(text: str, stretches: list[Stretch], elisions: tuple[Elision, ...]) ->
         return stretches
     found: list[Stretch] = []
     for each in stretches:
-        own = [it for it in elisions if each.kept and each.offset <= it.start and it.stop <= each.stop]
+        own = [_within(it, each) for it in elisions if each.kept and it.start < each.stop and each.offset < it.stop]
         found += _elided(text, each, own) if own else [each]
     return found
+
+
+def _within(elision: Elision, each: Stretch) -> Elision:
+    return msgspec.structs.replace(elision, start=max(elision.start, each.offset), stop=min(elision.stop, each.stop))
 
 
 def show_lines(text: str, stretches: list[Stretch], cut: Cut, lines: frozenset[int]) -> list[Stretch]:
@@ -190,7 +194,7 @@ def _elided(text: str, whole: Stretch, elisions: list[Elision]) -> Iterator[Stre
         )
         at, joined = it.stop + closes, not closes
         line = last + closes
-    if at <= whole.stop:
+    if at < whole.stop or (at == whole.stop and not joined):
         yield msgspec.structs.replace(whole, start=line, offset=at, joined=joined)
 
 
