@@ -638,3 +638,21 @@ def test_prose_with_commas_is_no_csv() -> None:
     """Sentences have as many commas as they need."""
     text = "\n".join(f"Well, number {n}, {'and more, ' * (n % 3)}is here, of no interest" for n in range(60))
     assert Passed(text, drop_all).plan.chunks[0].kind == "text"
+
+
+@pytest.mark.parametrize(
+    "total",
+    [
+        " 60 files changed, 212 insertions(+), 9 deletions(-)",
+        "  5417 total",
+        "12M\ttotal",
+        "(60 rows)",
+        "Found 60 errors",
+    ],
+)
+def test_a_the_row_that_sums_up_the_others_stays(total: str) -> None:
+    """`git diff --stat`, `wc`, `du -c`, a query: with any row that stays the sum at the end does."""
+    rows = [f" src/file_{n}.py | {n} ++++++++++++++++++++++++---" for n in range(60)]
+    passed = Passed("\n".join([*rows, total, ""]), keep_holding("file_5.py"), command="git diff --stat")
+    assert total in passed.kept
+    assert total not in Passed("\n".join([*rows, total, ""]), drop_all, command="git diff --stat").kept

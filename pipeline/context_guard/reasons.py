@@ -50,7 +50,7 @@ def _sized(decision: Decision, plan: Plan, settlement: Settlement) -> str:
     config = plan.config
     cut = next(cut for cut in plan.chunks if cut.entry_id == decision.entry_id)
     judged = {index for item in settlement.keep_sets if item.entry_id == decision.entry_id for index in item.kept}
-    if len(judged) == len(cut.chunks) and decision.outcome == "kept":
+    if len(judged) == len(cut.chunks) and not decision.elided_chars:
         return f"All of its {plural(len(cut.chunks), 'chunk')} stay ({decision.reason})."
     kept = {*judged, *decision.cited, *decision.held}
     added = [

@@ -16,12 +16,17 @@ from context_guard.cuts.headings import headings_of
 from context_guard.gaps import Elision, Stretch, Trim, elide, find_stretches, show_lines
 from context_guard.omissions import omission_line, removal_note
 from context_guard.records import Phase
+from context_guard.signs import sign_of
 from context_guard.text import MARKER, format_chars, plural, recall_hint, without_lone_surrogates
 
 _NOTICE = re.compile(
     r"\[Showing lines? [^\n]*\]|\[[0-9]+ more lines in file\.[^\n]*\]|\[[^\n\]]*limit reached[^\n]*\]"
     r"|Command exited with code -?[0-9]+|Command timed out after [^\n]*|Command aborted"
 )
+
+
+SUM_WITHIN = 4
+"""Lines at the end of an output among which its sum is looked for."""
 
 
 class Rendering(Struct, frozen=True):
@@ -48,7 +53,8 @@ def render(
     stretches = find_stretches(candidate.text, cut, frozenset(kept), trims or {}, notice)
     if config.hard_keeps:
         lines = candidate.text.split("\n")
-        stretches = show_lines(candidate.text, stretches, cut, _headings(lines, cut, stretches))
+        beside = _headings(lines, cut, stretches) | _sums(lines, notice)
+        stretches = show_lines(candidate.text, stretches, cut, beside)
     stretches = elide(candidate.text, stretches, elisions)
     kept_lines = _count_lines(stretches)
     kept_chars = sum(each.stop - each.offset for each in stretches if each.kept)
@@ -103,6 +109,12 @@ def _headings(lines: list[str], cut: Cut, stretches: list[Stretch]) -> frozenset
                 wanted.add(heading)
                 heading = above[heading]
     return frozenset(wanted)
+
+
+def _sums(lines: list[str], end: int) -> frozenset[int]:
+    """The row at the end that sums up all others: of `git diff --stat`, `wc`, a query, a run of tests."""
+    last = [at for at in range(max(0, end - SUM_WITHIN), end) if lines[at].strip()]
+    return frozenset(at for at in last if sign_of(lines[at]) == "summary")
 
 
 def _kept_lines(stretches: list[Stretch], kept: int, total: int) -> str:

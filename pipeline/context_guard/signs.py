@@ -28,6 +28,7 @@ _SUMMARY = (
     r"|# (?:tests|suites|pass|fail) [0-9]|ℹ (?:tests|pass|fail) [0-9]"
     r"|✖ [0-9]+ problems?|BUILD (?:SUCCESSFUL|FAILED|SUCCESS|FAILURE)|error: could not compile|error: aborting due to"
     r"|[0-9]+ (?:errors?|warnings?)(?: and [0-9]+ (?:errors?|warnings?))? generated|[0-9]+ tests?,? .*[0-9]+ failures?"
+    r"|[0-9]+ files? changed\b|[0-9.]+[KMGT]?\s+total$|\([0-9]+ rows?\)$"
     r"|FAIL(?:\t\S|$)|failures:$|1\.\.[0-9]+$|\[  (?:PASSED|FAILED)  \] [0-9]+ tests?"
 )
 _PASS = (
