@@ -9,8 +9,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from kill_writers import kill_writers
 
 from context_guard.edit_log import LoggedPass, Omitted, Pinned, RawImage, RawOutput, Replaced, Restored, Unpinned
 from context_guard.hidden import mentioned
@@ -94,6 +95,7 @@ RAWS = st.builds(
 )
 
 
+@settings(max_examples=50, deadline=None)
 @given(st.lists(st.tuples(PASSES, st.lists(RAWS, max_size=4).map(tuple)), max_size=4))
 def test_kept_means_found_and_refused_means_unchanged(attempts: list[tuple[LoggedPass, tuple[RawOutput, ...]]]) -> None:
     """Any pass and any outputs: either all of it is there, equal, or nothing of it."""
@@ -233,7 +235,7 @@ def test_a_flipped_bit_in_the_pages_is_found(path: Path) -> None:
     data = path.read_bytes()
     right = {"a": output("a"), "b": output("b", "long\n" * 9_000)}
     faults = 0
-    for place in range(100, len(data), 157):
+    for place in range(100, len(data), 397):
         flipped = bytearray(data)
         flipped[place] ^= 1 << place % 8
         path.write_bytes(flipped)
@@ -329,3 +331,11 @@ os._exit(0)
 def environment() -> dict[str, str]:
     root = Path(__file__).resolve().parents[1]
     return {**os.environ, "PYTHONPATH": os.pathsep.join([str(root / "pipeline"), str(root / "effects")])}
+
+
+def test_writers_may_be_killed_at_any_point(tmp_path: Path) -> None:
+    """What `keep` returned is there, and no edit without its raw text; `.ci/run` kills 200 times."""
+    tally = kill_writers(tmp_path, kills=15, seed=1)
+    assert 15 == tally.kills
+    assert tally.passes > 0
+    assert tally.outputs >= tally.passes

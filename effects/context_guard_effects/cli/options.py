@@ -14,6 +14,9 @@ PATH = click.Path(path_type=Path)
 
 session = click.argument("session", type=PATH)
 leaf = click.option("--leaf", metavar="ID", help="Take the branch that ends at this entry. [default: the last entry]")
+store = click.option(
+    "--store", "store", type=PATH, metavar="FILE", help="The store. [default: $CONTEXT_GUARD_STORE, or the user's own]"
+)
 config_file = click.option("--config", "config_file", type=PATH, metavar="FILE", help="Settings as JSON.")
 settings = click.option(
     "--set", "settings", metavar="KEY=VALUE", multiple=True, help="One setting, over those of --config. Repeatable."

@@ -30,13 +30,13 @@ def write_bytes(data: bytes) -> None:
     sys.stdout.buffer.flush()
 
 
-def write_file(path: Path, text: str) -> None:
+def write_file(path: Path, content: str | bytes) -> None:
     """A new file or a new content, complete or not at all."""
     partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
     try:
         if path.exists() and not path.is_file():
             raise Stop(f"cannot write to {path}: it is not a file", UNWRITABLE)
-        partial.write_bytes(text.encode())
+        partial.write_bytes(content.encode() if isinstance(content, str) else content)
         partial.replace(path)
     except (OSError, ValueError) as error:
         with contextlib.suppress(OSError, ValueError):
