@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from build import lines
-from test_cli import complaint, guard
+from command_line import complaint, guard
 
 from context_guard.edit_log import LoggedPass, Omitted, Pinned, RawImage, RawOutput, Replaced, Restored, Unpinned
 from context_guard.records import ItemResult, Record
@@ -59,7 +59,7 @@ def test_an_id_alone_is_recalled_from_the_store(store: Path) -> None:
     assert LOG.split("\n")[6] == guard("recall", "big", "--offset", 7, "--limit", 1).stdout.split("\n")[0]
     assert "2500: " in guard("recall", "big", "--pattern", "2499|2500").stdout
     assert LOG == guard("recall", "big", "--raw").stdout
-    assert LOG == guard("recall", "big", "--raw", "--store", store).stdout
+    assert LOG == guard("recall", 'recall({"entryId":"big"})', "--raw", "--store", store).stdout
 
 
 def test_images_of_a_stored_output_are_named_and_written(store: Path, tmp_path: Path) -> None:
@@ -95,6 +95,9 @@ def test_recall_tells_expired_from_unknown(store: Path) -> None:
         (("recall", __file__), "is a session"),
         (("store", "purge", "--older-than", "soon"), "'soon' is no age"),
         (("store", "purge"), "--older-than AGE"),
+        (("recall", "big", "--raw", "--limit", "3"), "leave out --limit"),
+        (("recall", 'recall({"id":"big"})'), "holds no entry id"),
+        (("store", "prune"), "Did you mean purge?"),
         (("recall",), "Missing argument"),
     ],
 )

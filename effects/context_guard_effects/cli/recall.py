@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 import click
 
 from context_guard_effects.cli import options
-from context_guard_effects.cli.exits import UNREADABLE, USAGE, Stop
+from context_guard_effects.cli.exits import UNREADABLE, Stop
 from context_guard_effects.cli.image_files import write_images
+from context_guard_effects.cli.nearest import nearest
 from context_guard_effects.cli.output import write, write_bytes
 
 if TYPE_CHECKING:
@@ -17,16 +18,18 @@ if TYPE_CHECKING:
     from context_guard.recall import Recalled, RecallError
     from context_guard.transcript import Image, Transcript
 
+COUNT = click.IntRange(min=1)
+
 
 @click.command()
-@click.argument("source", metavar="[SESSION]")
-@click.argument("entry", metavar="ID", required=False)
+@click.argument("session", metavar="[SESSION]", callback=options.read_id)
+@click.argument("entry", metavar="ID", required=False, callback=options.read_entry)
 @click.option(
     "--pattern", metavar="RE", help="Only lines that match this regular expression (RE2), with their numbers."
 )
-@click.option("--offset", type=int, metavar="N", help="First line, from 1; with --pattern, of those that match.")
-@click.option("--limit", type=int, metavar="N", help="Most lines.")
-@click.option("--column", type=int, metavar="N", help="First character, from 1, of the line at --offset.")
+@click.option("--offset", type=COUNT, metavar="N", help="First line, from 1; with --pattern, of those that match.")
+@click.option("--limit", type=COUNT, metavar="N", help="Most lines.")
+@click.option("--column", type=COUNT, metavar="N", help="First character, from 1, of the line at --offset.")
 @click.option("--raw", is_flag=True, help="All of it, exactly as it is stored, without pages and notes.")
 @options.leaf
 @options.store
@@ -34,7 +37,7 @@ if TYPE_CHECKING:
     "--images", "folder", type=options.PATH, metavar="DIR", help="Write the images of an output in the store there."
 )
 def command(
-    source: str,
+    session: str,
     entry: str | None,
     pattern: str | None,
     offset: int | None,
@@ -54,15 +57,20 @@ def command(
 
     from context_guard.recall import recall, recall_output
 
+    paged = {"--pattern": pattern, "--offset": offset, "--limit": limit, "--column": column}
+    if raw and (given := [name for name, value in paged.items() if value is not None]):
+        raise click.UsageError(f"--raw prints all of it: leave out {' and '.join(given)}, or --raw.")
     window = (pattern, offset, limit, column)
     written: list[str] = []
+    hint = ""
     found: Result[Recalled[Image], RecallError] | Result[Recalled[RawImage], RecallError]
     if entry is not None:
         _refuse("without SESSION, for an id of the store", {"--store": store, "--images": folder})
-        found = recall(_branch(Path(source), entry, leaf), entry, *window)
+        transcript, hint = _branch(Path(session), entry, leaf)
+        found = recall(transcript, entry, *window)
     else:
         _refuse("with a SESSION", {"--leaf": leaf})
-        output = _stored(source, store)
+        output = _stored(session, store)
         found = recall_output(output, *window)
         written = write_images(output, folder) if folder is not None else []
     match found:
@@ -71,24 +79,25 @@ def command(
         case Success(recalled):
             write("".join([recalled.text, "\n", *(written or map(_listed, recalled.images))]))
         case Failure(error):
-            raise Stop(error.message, UNREADABLE)
+            raise Stop(f"{error.message}{hint}", UNREADABLE)
 
 
 def _refuse(where: str, given: dict[str, object]) -> None:
     for name, value in given.items():
         if value is not None:
-            raise Stop(f"{name} goes {where}", USAGE)
+            raise click.UsageError(f"{name} goes {where}.")
 
 
-def _branch(session: Path, entry: str, leaf: str | None) -> "Transcript":
-    """The one asked for, or else one on which the entry lies."""
+def _branch(session: Path, entry: str, leaf: str | None) -> "tuple[Transcript, str]":
+    """The one asked for, or else one on which the entry lies; and what the user may have meant where there is none."""
     from context_guard_effects.cli.sources import branch_through, open_session
 
     source = open_session(session, leaf)
-    known = any(item.id == entry for item in source.transcript.entries)
-    if known or leaf is not None or entry not in source.file.session.places:
-        return source.transcript
-    return branch_through(source.file, entry)
+    if entry not in source.file.session.places:
+        return source.transcript, nearest(entry, source.file.session.places)
+    if leaf is not None or any(item.id == entry for item in source.transcript.entries):
+        return source.transcript, ""
+    return branch_through(source.file, entry), ""
 
 
 def _stored(id: str, store: Path | None) -> "RawOutput":
@@ -96,7 +105,7 @@ def _stored(id: str, store: Path | None) -> "RawOutput":
     from context_guard_effects.store import Expired
 
     if Path(id).is_file():
-        raise Stop(f"{id} is a session: give the id of an entry behind it", USAGE)
+        raise click.UsageError(f"{id} is a session: give the id of an entry behind it.")
     with reading(store) as opened:
         match opened.raw(id):
             case None:

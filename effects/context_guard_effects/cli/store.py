@@ -8,14 +8,15 @@ import click
 
 from context_guard_effects.cli import options
 from context_guard_effects.cli.age import read_age
-from context_guard_effects.cli.exits import USAGE, WARNED, Stop
+from context_guard_effects.cli.exits import WARNED
+from context_guard_effects.cli.nearest import NearestGroup
 from context_guard_effects.cli.output import write, write_json
 
 if TYPE_CHECKING:
     from context_guard_effects.store import Purged, StoredSession, StoreStatus
 
 
-@click.group(no_args_is_help=False)
+@click.group(cls=NearestGroup, no_args_is_help=False)
 def command() -> None:
     """Show, check or purge the store of raw outputs and edits."""
 
@@ -93,7 +94,7 @@ def purge(age: timedelta | None, session: str | None, yes: bool, store: Path | N
     from context_guard_effects.cli.stores import writing
 
     if age is None and session is None:
-        raise Stop("say what to purge: --older-than AGE, --session NAME or both", USAGE)
+        raise click.UsageError("Say what to purge: --older-than AGE, --session NAME or both.")
     with writing(store) as opened:
         if yes:
             write(_purged(opened.purge(age, session)))

@@ -9,7 +9,7 @@ from context_guard_effects.cli.output import write
 
 
 @click.command()
-@click.argument("id")
+@options.stored
 @options.store
 def command(id: str, store: Path | None) -> None:
     """Say why the output ID was kept or dropped, pass by pass, and what the user said about it."""

@@ -16,7 +16,7 @@ FROM_NOW = "from the next request of its host on"
 
 
 @click.command()
-@click.argument("id")
+@options.stored
 @options.store
 def pin(id: str, store: Path | None) -> None:
     """Have the model see the output ID in full, and keep every pass off it."""
@@ -32,7 +32,7 @@ def pin(id: str, store: Path | None) -> None:
 
 
 @click.command()
-@click.argument("id")
+@options.stored
 @options.store
 def unpin(id: str, store: Path | None) -> None:
     """Take back a pin: passes may judge the output ID again."""
@@ -48,7 +48,7 @@ def unpin(id: str, store: Path | None) -> None:
 
 
 @click.command()
-@click.argument("id")
+@options.stored
 @options.store
 def restore(id: str, store: Path | None) -> None:
     """Have the model see the original of the output or exchange ID again, where an edit hides it."""
