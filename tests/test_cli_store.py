@@ -184,11 +184,11 @@ def test_check_names_what_is_damaged(store: Path) -> None:
 def test_purge_says_first_what_would_go(store: Path) -> None:
     """Only with --yes it goes; afterwards the ids are expired and the edits gone."""
     told = guard("store", "purge", "--older-than", "1d")
-    assert told.stdout.startswith("Would delete 2 passes and 2 outputs, ")
+    assert told.stdout.startswith("Would delete 2 passes and 2 outputs (")
     assert told.stdout.endswith("Nothing was changed; add --yes to delete.\n")
     assert 0 == guard("recall", "big").exit_code
     done = guard("store", "purge", "--older-than", "1d", "--yes")
-    assert done.stdout.startswith("Deleted 2 passes and 2 outputs, ")
+    assert done.stdout.startswith("Deleted 2 passes and 2 outputs (")
     assert "was deleted" in complaint(guard("recall", "big"))
     assert [] == log(store, "big")
     assert "Nothing to delete.\n" == guard("store", "purge", "--session", "s", "--yes").stdout

@@ -146,7 +146,7 @@ def _what(purged: "Purged") -> str:
 
     from context_guard.text import plural
 
-    return f"{_passes(purged.passes)} and {plural(purged.outputs, 'output')}, {decimal(purged.raw_size)}"
+    return f"{_passes(purged.passes)} and {plural(purged.outputs, 'output')} ({decimal(purged.raw_size)} uncompressed)"
 
 
 def _passes(count: int) -> str:

@@ -25,7 +25,7 @@ from context_guard_effects.store.outputs import get_output, is_stored, put_outpu
 from context_guard_effects.store.passes import LoadPass, encode_pass, find_passes, get_pass, put_pass
 from context_guard_effects.store.place import default_path
 from context_guard_effects.store.port import Expired, Purged, StoredSession, StoreError, StoreStatus
-from context_guard_effects.store.purge import compact, delete_passes
+from context_guard_effects.store.purge import compact, delete_passes, undo_pass
 from context_guard_effects.store.summary import list_sessions, sum_up
 
 Clock = Callable[[], int]
@@ -75,7 +75,12 @@ class SqliteStore:
                 put_outputs(db, raws)
                 needed = {raw.id for raw in raws} | _needed(db, pass_)
                 seq = put_pass(db, pass_, needed, self._now())
-            return _read_back(db, seq, body, raws)
+            try:
+                return _read_back(db, seq, body, raws)
+            except BaseException:
+                with contextlib.suppress(sqlite3.Error), transaction(db, "IMMEDIATE"):
+                    undo_pass(db, seq)
+                raise
 
     def find(self, ids: Collection[str]) -> tuple[LoggedPass, ...]:
         with self._session() as db, transaction(db, "DEFERRED"):
