@@ -53,7 +53,7 @@ def recall(
     `offset` and `limit` count lines from 1, of those that match where there is a pattern; `column` counts characters
     from 1 within the line at `offset`. Numbers below 1 count as absent.
     """
-    source = raw_of(transcript, entry_id)
+    source = source_of(transcript, entry_id)
     if source is None:
         return Failure(unknown(entry_id))
     return _page(*source, pattern, offset, limit, column)
@@ -115,7 +115,7 @@ def _page(
     )
 
 
-def raw_of(transcript: Transcript, entry_id: str) -> tuple[str, tuple[Image, ...]] | None:
+def source_of(transcript: Transcript, entry_id: str) -> tuple[str, tuple[Image, ...]] | None:
     """The raw text behind an id, and the images that belong to it."""
     place = next((i for i, entry in enumerate(transcript.entries) if entry.id == entry_id), None)
     if place is None:
