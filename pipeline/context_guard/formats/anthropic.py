@@ -12,7 +12,7 @@ from returns.result import Result, Success
 from context_guard.cache.marks import is_messages, read_marks
 from context_guard.edit_log import RawImage
 from context_guard.formats.errors import FormatError
-from context_guard.formats.fitting import Edits, Texts, fit
+from context_guard.formats.fitting import Changes, Edits, Texts, fit
 from context_guard.formats.message import Message, Read, entry_ids
 from context_guard.formats.parts import (
     Json,
@@ -53,10 +53,21 @@ def apply(messages: list[Any], edits: Edits) -> list[Any]:
         return messages
     match read(messages):
         case Success(found):
-            changes = fit(found, entry_ids(found), edits)
-            return _patched(messages, {found[place].src: texts for place, texts in changes.items()})
+            return write(messages, found, fit(found, entry_ids(found), edits))
         case _:
             return messages
+
+
+def write(messages: list[Any], found: tuple[Message, ...], changes: Changes) -> list[Any]:
+    """The second half of `apply`, for who has read the list already; `changes` by place in `found`, see `fit`."""
+    if not changes:
+        return messages
+    own: dict[int, list[tuple[range | None, Texts | None]]] = {}
+    for entry, texts in changes.items():
+        (place,), blocks = places_of(found[entry].src)
+        own.setdefault(place, []).append((blocks, texts))
+    shown = (_edited(message, own[place]) if place in own else message for place, message in enumerate(messages))
+    return [message for message in shown if message is not None]
 
 
 def find_image(messages: list[Any], image: Image) -> RawImage | None:
@@ -187,17 +198,6 @@ def _usage(found: Any) -> Usage | None:
         cache_read=count("cache_read_input_tokens"),
         cache_write=count("cache_creation_input_tokens"),
     )
-
-
-def _patched(messages: list[Any], changes: dict[str, Texts | None]) -> list[Any]:
-    if not changes:
-        return messages
-    found: dict[int, list[tuple[range | None, Texts | None]]] = {}
-    for src, texts in changes.items():
-        (place,), blocks = places_of(src)
-        found.setdefault(place, []).append((blocks, texts))
-    shown = (_edited(message, found[place]) if place in found else message for place, message in enumerate(messages))
-    return [message for message in shown if message is not None]
 
 
 def _edited(message: Any, changes: list[tuple[range | None, Texts | None]]) -> Any:

@@ -7,7 +7,7 @@ from returns.result import Result, Success
 
 from context_guard.edit_log import RawImage
 from context_guard.formats.errors import FormatError
-from context_guard.formats.fitting import Edits, Texts, fit
+from context_guard.formats.fitting import Changes, Edits, Texts, fit
 from context_guard.formats.message import Message, Read, entry_ids
 from context_guard.formats.parts import (
     Json,
@@ -49,10 +49,16 @@ def apply(messages: list[Any], edits: Edits) -> list[Any]:
         return messages
     match read(messages):
         case Success(found):
-            changes = [(found[place].src, texts) for place, texts in fit(found, entry_ids(found), edits).items()]
-            return replace_messages(messages, changes, _edited) if changes else messages
+            return write(messages, found, fit(found, entry_ids(found), edits))
         case _:
             return messages
+
+
+def write(messages: list[Any], found: tuple[Message, ...], changes: Changes) -> list[Any]:
+    """The second half of `apply`, for who has read the list already; `changes` by place in `found`, see `fit`."""
+    if not changes:
+        return messages
+    return replace_messages(messages, [(found[place].src, texts) for place, texts in changes.items()], _edited)
 
 
 def find_image(messages: list[Any], image: Image) -> RawImage | None:
