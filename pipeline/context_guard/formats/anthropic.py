@@ -19,16 +19,15 @@ from context_guard.formats.parts import (
     as_object,
     image,
     image_at,
-    json_text,
     kind_of,
     life_of,
     listed,
     opaque,
     places_of,
     read_objects,
-    string,
     with_texts,
 )
+from context_guard.formats.values import json_text, string
 from context_guard.transcript import AnyBlock, Image, Model, Opaque, Text, Thinking, ToolCall, ToolResult, Usage
 
 

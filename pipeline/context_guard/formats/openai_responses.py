@@ -19,16 +19,15 @@ from context_guard.formats.parts import (
     as_object,
     image,
     image_at,
-    json_text,
     kind_of,
     life_of,
     listed,
     opaque,
     read_objects,
     replace_messages,
-    string,
     with_texts,
 )
+from context_guard.formats.values import json_text, string
 from context_guard.transcript import AnyBlock, Image, Model, Opaque, Role, Text, Thinking, ToolCall, ToolResult
 
 ROLES: dict[str, Role] = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant"}
