@@ -1,0 +1,41 @@
+"""How a guard reads and edits one host's message list: three providers, and the port for any other host."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Generic, Literal, TypeVar
+
+from msgspec import Struct
+from returns.result import Result
+
+from context_guard.formats import anthropic, openai_chat, openai_responses
+from context_guard.formats.errors import FormatError
+from context_guard.formats.message_list import Message
+from context_guard.validate import Problem, validate_anthropic, validate_openai_chat, validate_openai_responses
+
+Provider = Literal["anthropic", "openai-chat", "openai-responses"]
+Edits = Mapping[str, tuple[str, ...] | None]
+"""Entry id → the texts the model sees instead; None: it does not see the entry."""
+
+Item = TypeVar("Item")
+
+
+class Codec(Struct, Generic[Item], frozen=True):
+    """Pure functions over a host's list."""
+
+    host: str
+    """Name for people and for the transcript."""
+    read: Callable[[list[Item]], Result[tuple[Message, ...], FormatError]]
+    apply: Callable[[list[Item], Edits], list[Item]]
+    """The list with these edits: the same objects wherever nothing changes, the same list when nothing changes at all."""
+    validate: Callable[[list[Item]], tuple[Problem, ...]]
+    """What the provider would refuse of a list."""
+    api: str = ""
+    """The wire, as models name it: it decides how an edit hits the cache."""
+
+
+CODECS: dict[Provider, Codec[dict[str, Any]]] = {
+    "anthropic": Codec("anthropic", anthropic.read, anthropic.apply, validate_anthropic, "anthropic-messages"),
+    "openai-chat": Codec("openai-chat", openai_chat.read, openai_chat.apply, validate_openai_chat, "openai-completions"),
+    "openai-responses": Codec(
+        "openai-responses", openai_responses.read, openai_responses.apply, validate_openai_responses, "openai-responses"
+    ),
+}
