@@ -1,0 +1,56 @@
+"""Contents of any size, told apart by their SHA-256 and checked against it whenever they are read."""
+
+import sqlite3
+import zlib
+from hashlib import sha256
+
+from context_guard_effects.store.port import StoreError
+
+LEVEL = 6
+SMALL = 256
+"""Bytes below which nothing is compressed."""
+
+
+def to_bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+def to_text(data: bytes) -> str:
+    return data.decode("utf-8", "surrogatepass")
+
+
+def put_blob(db: sqlite3.Connection, data: bytes) -> int:
+    """The id of the content, which is stored unless it is there."""
+    digest = sha256(data).digest()
+    found = db.execute("SELECT id FROM blob WHERE sha256 = ?", (digest,)).fetchone()
+    if found is not None:
+        return int(found[0])
+    packing, packed = _pack(data)
+    row = (digest, len(data), packing, packed)
+    inserted = db.execute("INSERT INTO blob (sha256, size, packing, data) VALUES (?, ?, ?, ?)", row).lastrowid
+    assert inserted is not None
+    return inserted
+
+
+def get_blob(db: sqlite3.Connection, id: int) -> bytes:
+    found = db.execute("SELECT sha256, size, packing, data FROM blob WHERE id = ?", (id,)).fetchone()
+    data = None if found is None else unpack(*found)
+    if data is None:
+        raise StoreError("a stored content is damaged. `context-guard store check` says which ids are hit.")
+    return data
+
+
+def unpack(digest: bytes, size: int, packing: str, packed: bytes) -> bytes | None:
+    """The content; None when it is not the one that was stored."""
+    try:
+        # never more than was stored, whatever a damaged stream would unfold to
+        data = zlib.decompressobj().decompress(packed, size + 1) if packing == "zlib" else bytes(packed)
+    except (zlib.error, TypeError, ValueError, OverflowError):
+        return None
+    return data if sha256(data).digest() == digest else None
+
+
+def _pack(data: bytes) -> tuple[str, bytes]:
+    if len(data) >= SMALL and len(packed := zlib.compress(data, LEVEL)) < len(data):
+        return "zlib", packed
+    return "plain", data
