@@ -1,20 +1,19 @@
 """How a guard reads and edits one host's message list: three providers, and the port for any other host."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, Generic, Literal, TypeVar
 
 from msgspec import Struct
 from returns.result import Result
 
+from context_guard.edit_log import RawImage
 from context_guard.formats import anthropic, openai_chat, openai_responses
 from context_guard.formats.errors import FormatError
-from context_guard.formats.message_list import Message
+from context_guard.formats.message_list import Edits, Message
+from context_guard.transcript import Image
 from context_guard.validate import Problem, validate_anthropic, validate_openai_chat, validate_openai_responses
 
 Provider = Literal["anthropic", "openai-chat", "openai-responses"]
-Edits = Mapping[str, tuple[str, ...] | None]
-"""Entry id → the texts the model sees instead; None: it does not see the entry."""
-
 Item = TypeVar("Item")
 
 
@@ -28,14 +27,35 @@ class Codec(Struct, Generic[Item], frozen=True):
     """The list with these edits: the same objects wherever nothing changes, the same list when nothing changes at all."""
     validate: Callable[[list[Item]], tuple[Problem, ...]]
     """What the provider would refuse of a list."""
+    find_image: Callable[[list[Item], Image], RawImage | None]
+    """The data of an image that `read` found."""
     api: str = ""
     """The wire, as models name it: it decides how an edit hits the cache."""
 
 
 CODECS: dict[Provider, Codec[dict[str, Any]]] = {
-    "anthropic": Codec("anthropic", anthropic.read, anthropic.apply, validate_anthropic, "anthropic-messages"),
-    "openai-chat": Codec("openai-chat", openai_chat.read, openai_chat.apply, validate_openai_chat, "openai-completions"),
+    "anthropic": Codec(
+        "anthropic",
+        anthropic.read,
+        anthropic.apply,
+        validate_anthropic,
+        anthropic.find_image,
+        "anthropic-messages",
+    ),
+    "openai-chat": Codec(
+        "openai-chat",
+        openai_chat.read,
+        openai_chat.apply,
+        validate_openai_chat,
+        openai_chat.find_image,
+        "openai-completions",
+    ),
     "openai-responses": Codec(
-        "openai-responses", openai_responses.read, openai_responses.apply, validate_openai_responses, "openai-responses"
+        "openai-responses",
+        openai_responses.read,
+        openai_responses.apply,
+        validate_openai_responses,
+        openai_responses.find_image,
+        "openai-responses",
     ),
 }

@@ -135,6 +135,10 @@ class Guard:
     def checkpoint_sync(self, messages: Sequence[Any], moment: Moment = NOW) -> Settled:
         return run_in_trio_sync(self._pass, list(messages), "mid-run", moment)
 
+    def refuse(self, why: str) -> None:
+        """For adapters: a request goes out unedited for this reason, which `status` tells."""
+        self._note(why)
+
     def recall_tool(self) -> RecallTool:
         """Put its schema among the tools from the first request on: a change of the tools costs the whole cache."""
         return RecallTool(self.store, self.codec.host)

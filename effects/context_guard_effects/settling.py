@@ -1,5 +1,6 @@
 """One pass over a live conversation, from its list to the log: judged, checked, stored and read back, or nothing at all."""
 
+from functools import partial
 from typing import Any
 
 import trio
@@ -10,6 +11,7 @@ from context_guard.config import Config
 from context_guard.drafts import Draft
 from context_guard.edit_log import LoggedPass
 from context_guard.formats.message_list import (
+    Edits,
     Message,
     edits_in_force,
     entry_ids,
@@ -20,7 +22,7 @@ from context_guard.formats.message_list import (
 from context_guard.records import Phase, Record
 from context_guard.transcript import Transcript
 from context_guard.withheld import withhold
-from context_guard_effects.codecs import Codec, Edits
+from context_guard_effects.codecs import Codec
 from context_guard_effects.guard import distill
 from context_guard_effects.judges.port import Judge
 from context_guard_effects.moment import Moment, with_moment
@@ -113,9 +115,10 @@ def _keep(job: _Job, drafts: tuple[Draft, ...]) -> Settled:
         return Settled(problem="Another pass over this conversation ended first: this one was dropped.")
     made = log_pass(transcript, drafts, job.session, job.time)
     checked(job.means.codec, job.messages, edits_in_force(ids, (*job.log, made)))
+    find_image = partial(job.means.codec.find_image, job.messages)
     try:
-        kept = store.keep(made, raw_outputs(transcript, drafts))
+        kept = store.keep(made, raw_outputs(transcript, drafts, find_image))
     except IdTaken as taken:
         left = withhold(drafts, taken.ids, TAKEN)
-        kept = store.keep(log_pass(transcript, left, job.session, job.time), raw_outputs(transcript, left))
+        kept = store.keep(log_pass(transcript, left, job.session, job.time), raw_outputs(transcript, left, find_image))
     return Settled(edits=len(kept.edits), record=kept.record)
