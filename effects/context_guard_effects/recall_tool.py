@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -10,9 +9,8 @@ from msgspec import Struct
 from returns.result import Failure, Success
 
 from context_guard.edit_log import RawImage, RawOutput
-from context_guard.recall import recall
+from context_guard.recall import expired, recall_output, unknown
 from context_guard.text import MARKER, RECALL
-from context_guard.transcript import Entry, Image, Text, ToolResult, Transcript
 from context_guard_effects.codecs import Provider
 from context_guard_effects.store import Expired, Store, StoreError
 
@@ -33,6 +31,10 @@ PARAMETERS: JsonObject = {
     },
     "required": ["entryId"],
 }
+
+
+BLANK = "[nothing but white space]"
+"""Providers refuse a blank text."""
 
 
 class Arguments(Struct, frozen=True, rename="camel"):
@@ -83,10 +85,7 @@ class RecallTool:
             raw = self._store.raw(asked.entry_id)
         except StoreError as error:
             return Page(f"The store of originals cannot be read: {error}", is_error=True)
-        if isinstance(raw, Expired):
-            gone = datetime.fromtimestamp(raw.at / 1_000, UTC).date()
-            return Page(f"This original was deleted on {gone}. Run the tool again if you need it.", is_error=True)
-        return read_page(raw, asked)
+        return _page(raw, asked)
 
     def result(self, call_id: str, arguments: str | Mapping[str, Any]) -> list[JsonObject]:
         """What goes back to the provider for this call: content blocks of the next user message (Anthropic), messages
@@ -99,24 +98,18 @@ class RecallTool:
         return [_openai_responses(call_id, page)]
 
 
-def read_page(raw: RawOutput | None, asked: Arguments) -> Page:
-    """One page of the original; None is an id that nobody knows."""
-    match recall(_alone(raw), asked.entry_id, asked.pattern, asked.offset, asked.limit, asked.column):
+def _page(raw: RawOutput | Expired | None, asked: Arguments) -> Page:
+    match raw:
+        case None:
+            return Page(unknown(asked.entry_id).message, is_error=True)
+        case Expired(at=at):
+            return Page(expired(asked.entry_id, at).message, is_error=True)
+    match recall_output(raw, asked.pattern, asked.offset, asked.limit, asked.column):
         case Success(found):
-            images = raw.images if raw else ()
-            return Page(found.text, tuple(images[int(image.ref)] for image in found.images))
+            return Page(found.text if found.text.strip() else BLANK, found.images)
         case Failure(error):
             return Page(error.message, is_error=True)
-
-
-def _alone(raw: RawOutput | None) -> Transcript:
-    """The original as the only entry of a transcript, its pictures named by their place."""
-    if raw is None:
-        return Transcript(host="", session="", entries=(), head=None, context=())
-    pictures = (Image(media_type=image.media_type, ref=str(place)) for place, image in enumerate(raw.images))
-    content = (ToolResult(call_id="", name=raw.tool, content=(Text(raw.text), *pictures)),)
-    entry = Entry(id=raw.id, parent=None, role="tool", raw=content, visible=content)
-    return Transcript(host="", session=raw.session, entries=(entry,), head=raw.id, context=(0,))
+    raise AssertionError
 
 
 def _url(image: RawImage) -> str:

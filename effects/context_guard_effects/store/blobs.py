@@ -20,16 +20,18 @@ def to_text(data: bytes) -> str:
 
 
 def put_blob(db: sqlite3.Connection, data: bytes) -> int:
-    """The id of the content, which is stored unless it is there."""
+    """The id of the content, which is stored unless it is there; a damaged one is mended."""
     digest = sha256(data).digest()
-    found = db.execute("SELECT id FROM blob WHERE sha256 = ?", (digest,)).fetchone()
-    if found is not None:
+    found = db.execute("SELECT id, sha256, size, packing, data FROM blob WHERE sha256 = ?", (digest,)).fetchone()
+    if found is not None and unpack(*found[1:]) == data:
         return int(found[0])
     packing, packed = _pack(data)
-    row = (digest, len(data), packing, packed)
-    inserted = db.execute("INSERT INTO blob (sha256, size, packing, data) VALUES (?, ?, ?, ?)", row).lastrowid
-    assert inserted is not None
-    return inserted
+    upsert = (
+        "INSERT INTO blob (sha256, size, packing, data) VALUES (?, ?, ?, ?) ON CONFLICT (sha256)"
+        " DO UPDATE SET size = excluded.size, packing = excluded.packing, data = excluded.data"
+    )
+    db.execute(upsert, (digest, len(data), packing, packed))
+    return int(db.execute("SELECT id FROM blob WHERE sha256 = ?", (digest,)).fetchone()[0])
 
 
 def get_blob(db: sqlite3.Connection, id: int) -> bytes:

@@ -14,9 +14,8 @@ Content = tuple[bytes, tuple[tuple[bytes, str, bytes], ...]]
 
 def is_stored(db: sqlite3.Connection, id: str) -> bool:
     """Whether recall can give it back."""
-    return (
-        db.execute("SELECT 1 FROM output WHERE id = ? AND expired_at IS NULL", (to_bytes(id),)).fetchone() is not None
-    )
+    row = "SELECT 1 FROM output WHERE id = ? AND expired_at IS NULL"
+    return db.execute(row, (to_bytes(id),)).fetchone() is not None
 
 
 def put_outputs(db: sqlite3.Connection, raws: Iterable[RawOutput]) -> None:
@@ -29,9 +28,7 @@ def put_outputs(db: sqlite3.Connection, raws: Iterable[RawOutput]) -> None:
         elif known != _content_of(raw):
             taken.append(raw.id)
     if taken:
-        raise IdTaken(
-            f"{', '.join(taken)}: stored before with another content. The edits of it are not kept.", (*taken,)
-        )
+        raise IdTaken(f"{', '.join(taken)} stands for another content already: the pass is not kept.", tuple(taken))
 
 
 def get_output(db: sqlite3.Connection, id: str) -> RawOutput | Expired | None:
@@ -56,7 +53,8 @@ def expire_outputs(db: sqlite3.Connection, now: int) -> int:
     unneeded = "id NOT IN (SELECT id FROM mention WHERE needed)"
     db.execute(f"DELETE FROM image WHERE output IN (SELECT id FROM output WHERE {unneeded})")
     return db.execute(
-        f"UPDATE output SET text = NULL, tool = x'', session = x'', expired_at = ? WHERE expired_at IS NULL AND {unneeded}",
+        "UPDATE output SET text = NULL, tool = x'', session = x'', expired_at = ?"
+        f" WHERE expired_at IS NULL AND {unneeded}",
         (now,),
     ).rowcount
 
@@ -67,9 +65,8 @@ def _put(db: sqlite3.Connection, raw: RawOutput) -> None:
     db.execute("INSERT OR REPLACE INTO output (id, text, tool, session) VALUES (?, ?, ?, ?)", values)
     for place, image in enumerate(raw.images):
         data = put_blob(db, to_bytes(image.data))
-        db.execute(
-            "INSERT INTO image VALUES (?, ?, ?, ?, ?)", (id, place, to_bytes(image.media_type), image.kind, data)
-        )
+        row = (id, place, to_bytes(image.media_type), image.kind, data)
+        db.execute("INSERT INTO image VALUES (?, ?, ?, ?, ?)", row)
 
 
 def _content(db: sqlite3.Connection, id: str) -> Content | None:
@@ -77,9 +74,7 @@ def _content(db: sqlite3.Connection, id: str) -> Content | None:
     found = db.execute(rows, (to_bytes(id),)).fetchone()
     if found is None:
         return None
-    rows = (
-        "SELECT media_type, kind, sha256 FROM image JOIN blob ON blob.id = image.data WHERE output = ? ORDER BY place"
-    )
+    rows = "SELECT media_type, kind, sha256 FROM image JOIN blob ON blob.id = data WHERE output = ? ORDER BY place"
     return found[0], tuple(db.execute(rows, (to_bytes(id),)).fetchall())
 
 

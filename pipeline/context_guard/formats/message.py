@@ -1,0 +1,94 @@
+"""One entry of a message list, told by its content: what a codec reads a provider's messages into."""
+
+import json
+from collections.abc import Sequence
+from hashlib import blake2b
+
+import msgspec
+from msgspec import Struct
+
+from context_guard.cache.marks import Mark
+from context_guard.transcript import AnyBlock, Model, Opaque, Role, Usage, calls_of, only_result, text_of
+
+ID_BYTES = 6
+
+
+class Message(Struct, frozen=True):
+    """An entry to be: a tool result, the rest of a user message, an assistant message."""
+
+    role: Role
+    blocks: tuple[AnyBlock, ...]
+    src: str
+    """Where it stands: `3` is message 3, `3-5` messages 3 to 5, `3/1-2` the blocks 1 and 2 of message 3."""
+    digests: tuple[str, ...] = ()
+    """Of its pictures and of what is carried untouched, in order: what tells them apart."""
+    fixed: bool = False
+    """The provider needs it where it is: neither it nor the exchange around it may go."""
+    time: int | None = None
+    """Milliseconds since the epoch."""
+    model: Model | None = None
+    usage: Usage | None = None
+    stop: str | None = None
+    response_id: str | None = None
+    kind: str = ""
+
+    @property
+    def is_fixed(self) -> bool:
+        """Also what holds something that no edit may touch and no recall could give back."""
+        result = only_result(self.blocks)
+        blocks = self.blocks if result is None else result.content
+        return self.fixed or any(isinstance(block, Opaque) for block in blocks)
+
+
+class Read(Struct, frozen=True):
+    """A whole request body."""
+
+    messages: tuple[Message, ...]
+    model: Model | None = None
+    overhead_chars: int | None = None
+    """System prompt and tool definitions beside the messages."""
+    marks: tuple[Mark, ...] = ()
+    """Its cache breakpoints (Anthropic), in reading order."""
+
+
+def entry_ids(messages: Sequence[Message]) -> tuple[str, ...]:
+    """Twelve hexadecimal digits for each entry, made of what it says and of how many equal ones stand before it.
+
+    Left out is what hosts drop or make anew: thinking, signatures, cache marks, the providers' own ids. So adding
+    messages at the end changes no id, and the id of a tool result depends on its call and its raw content alone.
+    """
+    seen: dict[bytes, int] = {}
+    ids: list[str] = []
+    for message in messages:
+        said = _said(message)
+        count = seen.get(said, 0)
+        seen[said] = count + 1
+        ids.append(blake2b(said + count.to_bytes(4), digest_size=ID_BYTES).hexdigest())
+    return tuple(ids)
+
+
+def _said(message: Message) -> bytes:
+    """A digest of the content, each part with its length in front."""
+    result = only_result(message.blocks)
+    parts = [message.role, result.call_id if result is not None else "", text_of(message.blocks)]
+    for call in calls_of(message.blocks):
+        parts += (call.id, call.name, _canonical(call.args))
+    parts += message.digests
+    digest = blake2b(digest_size=16)
+    for part in parts:
+        data = part.encode("utf-8", "surrogatepass")
+        digest.update(len(data).to_bytes(8))
+        digest.update(data)
+    return digest.digest()
+
+
+def _canonical(args: str) -> str:
+    """The same arguments in one form, whatever their order, spaces and escapes; what is no JSON as it is."""
+    try:
+        value = json.loads(args)
+        try:
+            return msgspec.json.encode(value, order="sorted").decode()
+        except (msgspec.MsgspecError, UnicodeEncodeError, TypeError, OverflowError):
+            return json.dumps(value, sort_keys=True)
+    except (ValueError, RecursionError):
+        return args
