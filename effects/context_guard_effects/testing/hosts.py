@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from msgspec import Struct
 
+from context_guard.config import Config
 from context_guard.text import MARKER
 from context_guard.transcript import ToolResult, calls_of, text_of
 from context_guard_effects.codecs import CODECS, Provider
@@ -21,6 +22,8 @@ from context_guard_effects.testing.judges import KeepJudge, SilentJudge
 JsonObject = dict[str, Any]
 
 NEEDLE = "NEEDLE"
+AT_ANY_COST = Config(run_end_break_even=False, mid_run_break_even=False, exchange_break_even=False)
+"""The conversations here are too short for an edit to earn back the cache that it costs."""
 SEARCH = "search"
 """Name of the tool whose output is large. It takes {"q": string} and gives back `Search.output`."""
 
@@ -109,7 +112,7 @@ def noted_id(messages: list[JsonObject], provider: Provider) -> str:
 
 
 def _guard(host: Host, store: Store, judge: KeepJudge | SilentJudge) -> Guard:
-    return Guard(store=store, judge=judge, provider=host.provider)
+    return Guard(store=store, judge=judge, config=AT_ANY_COST, provider=host.provider)
 
 
 def _check_first_run(host: Host, first: Conversation, raw: str) -> None:
