@@ -15,8 +15,17 @@ def to_bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-def to_text(data: bytes) -> str:
-    return data.decode("utf-8", "surrogatepass")
+def to_text(data: object) -> str:
+    if not isinstance(data, bytes):
+        raise damaged()
+    try:
+        return data.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError as error:
+        raise damaged() from error
+
+
+def damaged() -> StoreError:
+    return StoreError("A stored content is damaged. `context-guard store check` says which ids are hit.")
 
 
 def put_blob(db: sqlite3.Connection, data: bytes) -> int:
@@ -38,7 +47,7 @@ def get_blob(db: sqlite3.Connection, id: int) -> bytes:
     found = db.execute("SELECT sha256, size, packing, data FROM blob WHERE id = ?", (id,)).fetchone()
     data = None if found is None else unpack(*found)
     if data is None:
-        raise StoreError("a stored content is damaged. `context-guard store check` says which ids are hit.")
+        raise damaged()
     return data
 
 

@@ -85,6 +85,8 @@ def telling(place: Path | str) -> Iterator[None]:
         code = getattr(error, "sqlite_errorcode", None)
         said = FAULTS.get(code & 0xFF) if code is not None else None
         raise StoreError(f"{place} {said or f'cannot be used: {error}.'}") from error
+    except UnicodeDecodeError as error:  # the module decodes what SQLite says about a damaged schema
+        raise StoreError(f"{place} {FAULTS[sqlite3.SQLITE_CORRUPT]}") from error
 
 
 def _version(db: sqlite3.Connection) -> int:

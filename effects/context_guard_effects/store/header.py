@@ -23,7 +23,7 @@ FIXED = (
 
 NEXT = "Move it away, or name another file with --store or CONTEXT_GUARD_STORE."
 TRIES = 4
-PAUSE = 0.05
+PAUSE = 0.02
 
 
 def check_file(path: Path) -> None:

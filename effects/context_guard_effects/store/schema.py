@@ -22,6 +22,7 @@ MIGRATIONS: Migrations = (
         # an expired output keeps its id and the time, nothing else
         """CREATE TABLE output (
             id BLOB PRIMARY KEY,
+            digest BLOB,
             text INTEGER REFERENCES blob (id),
             tool BLOB NOT NULL,
             session BLOB NOT NULL,
