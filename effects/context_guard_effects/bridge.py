@@ -1,4 +1,4 @@
-"""From any host into Trio: as it is under Trio, else through one Trio loop in a thread that all guards of a process share.
+"""From any host into Trio: as it is under Trio, else through one loop in a thread that all guards of a process share.
 
 The thread starts with the first call and ends with the process. Context variables do not cross it.
 """
@@ -30,9 +30,7 @@ class _Loop:
     def portal(self) -> BlockingPortal:
         with self._lock:
             if self._portal is None:
-                self._portal = self._stack.enter_context(
-                    start_blocking_portal(backend="trio", name="context-guard")
-                )
+                self._portal = self._stack.enter_context(start_blocking_portal(backend="trio", name="context-guard"))
                 self._token = self._portal.call(trio.lowlevel.current_trio_token)
             return self._portal
 

@@ -33,12 +33,13 @@ from context_guard.status import status_lines
 from context_guard.text import plural
 from context_guard.transcript import Entry, Transcript, text_of
 from context_guard_effects.bridge import run_in_trio, run_in_trio_sync
+from context_guard_effects.checked import Checked
 from context_guard_effects.codecs import CODECS, Codec, Provider
 from context_guard_effects.judges.port import Judge
 from context_guard_effects.judges.resolve import resolve_judge
 from context_guard_effects.moment import Moment
 from context_guard_effects.recall_tool import RecallTool
-from context_guard_effects.settling import Means, Settled, as_transcript, checked, read_list, run_pass
+from context_guard_effects.settling import Means, Settled, as_transcript, changes_in, check_edited, read_list, run_pass
 from context_guard_effects.store import Store, StoreError, StoreStatus, memory_store
 
 Item = TypeVar("Item")
@@ -91,14 +92,13 @@ class Guard:
         self.judge = _judge(config.model if judge is None else judge, config)
         self.session = session
         self._problems: deque[str] = deque(maxlen=REMEMBERED)
+        self._checked = Checked()
 
     def project(self, messages: list[Item]) -> list[Item]:
         """What to send instead of the list; the list itself where nothing is to change. The same edits give the same
         bytes in every later request."""
         try:
-            ids = entry_ids(read_list(self.codec, messages))
-            edits = edits_in_force(ids, self.store.find(ids))
-            return checked(self.codec, messages, edits) if edits else messages
+            return self._projected(messages)
         except Exception as error:  # a fault of the guard must not cost the host its request
             self._note(f"a request went out unedited: {_said(error)}")
             return messages
@@ -179,6 +179,19 @@ class Guard:
         if settled.problem:
             self._note(settled.problem)
         return settled
+
+    def _projected(self, messages: list[Item]) -> list[Item]:
+        read = read_list(self.codec, messages)
+        ids = entry_ids(read)
+        edits = edits_in_force(ids, self.store.find(ids))
+        changes = changes_in(read, ids, edits)
+        if not changes:
+            return messages
+        sent = self.codec.patch(messages, changes)
+        if not self._checked.covers(ids, edits):
+            check_edited(self.codec, messages, sent)
+            self._checked.add(ids, edits)
+        return sent
 
     def _say(self, word: LoggedEdit) -> None:
         self.store.keep(LoggedPass(witness="", edits=(word,), session=self.session, time=NOW.time()), ())

@@ -1,5 +1,6 @@
-"""One pass over a live conversation, from its list to the log: judged, checked, stored and read back, or nothing at all."""
+"""One pass over a live conversation, from its list into the log: judged, checked and stored, or nothing at all."""
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -15,6 +16,7 @@ from context_guard.formats.message_list import (
     Message,
     edits_in_force,
     entry_ids,
+    fit,
     log_pass,
     raw_outputs,
     to_transcript,
@@ -22,7 +24,7 @@ from context_guard.formats.message_list import (
 from context_guard.records import Phase, Record
 from context_guard.transcript import Transcript
 from context_guard.withheld import withhold
-from context_guard_effects.codecs import Codec
+from context_guard_effects.codecs import Changes, Codec
 from context_guard_effects.guard import distill
 from context_guard_effects.judges.port import Judge
 from context_guard_effects.moment import Moment, with_moment
@@ -61,27 +63,25 @@ def read_list(codec: Codec[Any], messages: list[Any]) -> tuple[Message, ...]:
             raise TypeError(f"the codec gave {other!r}")
 
 
-def checked(codec: Codec[Any], messages: list[Any], edits: Edits) -> list[Any]:
-    """The list with the edits; raises ValueError where the provider would refuse it for something that is not in the
-    list itself."""
-    edited = codec.apply(messages, edits)
-    if edited is messages:
-        return messages
-    problems = codec.validate(edited)
+def changes_in(read: Sequence[Message], ids: Sequence[str], edits: Edits) -> Changes:
+    """The edits that fit, each at its place in the host's list."""
+    return {read[place].src: texts for place, texts in fit(read, ids, edits).items()} if edits else {}
+
+
+def check_edited(codec: Codec[Any], messages: list[Any], sent: list[Any]) -> None:
+    """Raises ValueError where the provider would refuse what is sent for something that is not in the list itself."""
+    problems = codec.validate(sent)
     if problems:
         known = {problem.message for problem in codec.validate(messages)}
         for problem in problems:
             if problem.message not in known:
                 raise ValueError(f"the provider would refuse {problem.where}: {problem.message}")
-    return edited
 
 
 def as_transcript(
     codec: Codec[Any], messages: tuple[Message, ...], log: tuple[LoggedPass, ...], moment: Moment, session: str
 ) -> Transcript:
-    return to_transcript(
-        codec.host, messages, log, moment.model_at(codec.api), moment.overhead_chars, session
-    )
+    return to_transcript(codec.host, messages, log, moment.model_at(codec.api), moment.overhead_chars, session)
 
 
 async def run_pass(means: Means, messages: list[Any], phase: Phase, moment: Moment, session: str) -> Settled:
@@ -93,13 +93,14 @@ async def run_pass(means: Means, messages: list[Any], phase: Phase, moment: Mome
     distilled = await distill(transcript, means.config, means.judge, moment.boundary(phase))
     if not distilled.settlement.drafts:
         return Settled()
-    job = _Job(means, messages, transcript, log, session, moment.time())
+    job = _Job(means, messages, read, transcript, log, session, moment.time())
     return await trio.to_thread.run_sync(_keep, job, distilled.settlement.drafts)
 
 
 class _Job(Struct, frozen=True):
     means: Means
     messages: list[Any]
+    read: tuple[Message, ...]
     transcript: Transcript
     log: tuple[LoggedPass, ...]
     """As it was when the pass began."""
@@ -114,7 +115,9 @@ def _keep(job: _Job, drafts: tuple[Draft, ...]) -> Settled:
     if edits_in_force(ids, store.find(ids)) != edits_in_force(ids, job.log):
         return Settled(problem="Another pass over this conversation ended first: this one was dropped.")
     made = log_pass(transcript, drafts, job.session, job.time)
-    checked(job.means.codec, job.messages, edits_in_force(ids, (*job.log, made)))
+    changes = changes_in(job.read, ids, edits_in_force(ids, (*job.log, made)))
+    if changes:
+        check_edited(job.means.codec, job.messages, job.means.codec.patch(job.messages, changes))
     find_image = partial(job.means.codec.find_image, job.messages)
     try:
         kept = store.keep(made, raw_outputs(transcript, drafts, find_image))

@@ -29,9 +29,7 @@ def _targets(result: ItemResult) -> set[str]:
 def _told(record: Record, hit: tuple[ItemResult, ...], reason: str) -> Record:
     saved = sum(result.before_chars - result.after_chars for result in hit)
     results = tuple(
-        msgspec.structs.replace(
-            result, outcome="kept", reason=reason, after_chars=result.before_chars, omitted=None
-        )
+        msgspec.structs.replace(result, outcome="kept", reason=reason, after_chars=result.before_chars, omitted=None)
         if result in hit
         else result
         for result in record.results

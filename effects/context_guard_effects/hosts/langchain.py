@@ -1,6 +1,6 @@
 """LangChain and LangGraph: a middleware. The agent's state stays raw; its model sees the distilled messages.
 
-    agent = create_agent(model, tools, middleware=[ContextGuard(store=open_store())], checkpointer=…)
+agent = create_agent(model, tools, middleware=[ContextGuard(store=open_store())], checkpointer=…)
 """
 
 from collections.abc import Awaitable, Callable

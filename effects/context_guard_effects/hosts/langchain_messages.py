@@ -10,9 +10,9 @@ from returns.result import Result, Success
 
 from context_guard.edit_log import RawImage
 from context_guard.formats.errors import FormatError
-from context_guard.formats.message_list import Edits, Message
+from context_guard.formats.message_list import Message
 from context_guard.transcript import AnyBlock, Image, Model, Opaque, Text, Thinking, ToolCall, ToolResult, Usage
-from context_guard_effects.codecs import Codec
+from context_guard_effects.codecs import Changes, Codec
 from context_guard_effects.hosts.places import changes_by_message
 
 Content = tuple[Text | Image | Opaque, ...]
@@ -22,14 +22,12 @@ def read(messages: list[AnyMessage]) -> Result[tuple[Message, ...], FormatError]
     return Success(tuple(_entry(str(place), message) for place, message in enumerate(messages)))
 
 
-def apply(messages: list[AnyMessage], edits: Edits) -> list[AnyMessage]:
+def patch(messages: list[AnyMessage], changes: Changes) -> list[AnyMessage]:
     """Copies: the messages themselves belong to the agent's state."""
-    changes = changes_by_message(read(messages).unwrap(), edits)
-    if not changes:
-        return messages
+    by_message = changes_by_message(changes)
     edited: list[AnyMessage] = []
     for place, message in enumerate(messages):
-        change = changes[place][0] if place in changes else None
+        change = by_message[place][0] if place in by_message else None
         if change is None:
             edited.append(message)
         elif change.texts is not None:
@@ -136,4 +134,4 @@ def _usage(message: AIMessage) -> Usage | None:
     return Usage(max(0, told["input_tokens"] - read_ - written), told["output_tokens"], read_, written)
 
 
-CODEC: Codec[AnyMessage] = Codec("langchain", read, apply, lambda _: (), find_image)
+CODEC: Codec[AnyMessage] = Codec("langchain", read, patch, lambda _: (), find_image)

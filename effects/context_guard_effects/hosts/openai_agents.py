@@ -1,10 +1,10 @@
-"""OpenAI Agents SDK: a filter over what each model call is sent, a tool, and a word at the end of a run. The session stays
-raw.
+"""OpenAI Agents SDK: a filter over what a model call is sent, a tool, and a word at a run's end. The session stays raw.
 
-    guard = ContextGuard(store=open_store())
-    agent = Agent(name="…", tools=[*tools, guard.tool])
-    result = await Runner.run(agent, prompt, session=session, run_config=RunConfig(call_model_input_filter=guard.filter))
-    await guard.settle(result, session)
+guard = ContextGuard(store=open_store())
+agent = Agent(name="…", tools=[*tools, guard.tool])
+settings = RunConfig(call_model_input_filter=guard.filter)
+result = await Runner.run(agent, prompt, session=session, run_config=settings)
+await guard.settle(result, session)
 """
 
 from typing import Any

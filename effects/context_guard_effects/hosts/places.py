@@ -1,12 +1,14 @@
-"""Edits at their places in a framework's own message list, for adapters: each entry's `src` is `3` for all of message 3,
-`3/1` for its part 1, `3/1-2` for its parts 1 to 2."""
+"""Changes at their places in a framework's own message list, for adapters.
+
+The `src` of an entry is `3` for all of message 3, `3/1` for its part 1, `3/1-2` for its parts 1 to 2.
+"""
 
 from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from context_guard.formats.message_list import Edits, Message, entry_ids, fit
 from context_guard.formats.parts import places_of
+from context_guard_effects.codecs import Changes
 
 Texts = tuple[str, ...]
 
@@ -20,16 +22,20 @@ class Change(Struct, frozen=True):
     """None: it goes."""
 
 
-def changes_by_message(read: Sequence[Message], edits: Edits) -> Mapping[int, tuple[Change, ...]]:
+def changes_by_message(changes: Changes) -> Mapping[int, tuple[Change, ...]]:
     """Index of a message → its changes, the last part first, so that dropping one moves none that is still to come."""
     found: dict[int, list[Change]] = {}
-    for place, texts in sorted(fit(read, entry_ids(read), edits).items(), reverse=True):
-        messages, parts = places_of(read[place].src)
+    for src, texts in changes.items():
+        messages, parts = places_of(src)
         for message in messages:
             found.setdefault(message, []).append(Change(parts, texts))
-    return {message: tuple(changes) for message, changes in found.items()}
+    return {message: tuple(sorted(own, key=_first, reverse=True)) for message, own in found.items()}
 
 
 def source(message: int, parts: Sequence[int]) -> str:
     """The `src` of neighbouring parts of a message."""
     return f"{message}/{parts[0]}" if len(parts) == 1 else f"{message}/{parts[0]}-{parts[-1]}"
+
+
+def _first(change: Change) -> int:
+    return change.parts[0] if change.parts is not None else 0

@@ -1,6 +1,6 @@
 """pydantic-ai: a capability. The agent's message history stays raw; its model sees the distilled one.
 
-    agent = Agent("anthropic:claude-sonnet-5-5", capabilities=[ContextGuard(store=open_store())])
+agent = Agent("anthropic:claude-sonnet-5-5", capabilities=[ContextGuard(store=open_store())])
 """
 
 import base64

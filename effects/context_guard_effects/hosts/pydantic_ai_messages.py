@@ -11,7 +11,6 @@ from pydantic_ai.messages import (
     BinaryContent,
     ImageUrl,
     ModelMessage,
-    ModelRequest,
     ModelRequestPart,
     ModelResponse,
     ModelResponsePart,
@@ -27,9 +26,9 @@ from returns.result import Result, Success
 
 from context_guard.edit_log import RawImage
 from context_guard.formats.errors import FormatError
-from context_guard.formats.message_list import Edits, Message
+from context_guard.formats.message_list import Message
 from context_guard.transcript import AnyBlock, Image, Opaque, Text, Thinking, ToolCall, ToolResult, Usage
-from context_guard_effects.codecs import Codec
+from context_guard_effects.codecs import Changes, Codec
 from context_guard_effects.hosts.places import Change, changes_by_message, source
 
 Content = tuple[Text | Image | Opaque, ...]
@@ -39,12 +38,10 @@ def read(messages: list[ModelMessage]) -> Result[tuple[Message, ...], FormatErro
     return Success(tuple(entry for place, message in enumerate(messages) for entry in _entries(place, message)))
 
 
-def apply(messages: list[ModelMessage], edits: Edits) -> list[ModelMessage]:
+def patch(messages: list[ModelMessage], changes: Changes) -> list[ModelMessage]:
     """Copies down to the changed part: parts are shared with the history that pydantic-ai keeps."""
-    changes = changes_by_message(read(messages).unwrap(), edits)
-    if not changes:
-        return messages
-    edited = (_edited(message, changes.get(place, ())) for place, message in enumerate(messages))
+    by_message = changes_by_message(changes)
+    edited = (_edited(message, by_message.get(place, ())) for place, message in enumerate(messages))
     return [message for message in edited if message is not None]
 
 
@@ -171,4 +168,4 @@ def _ms(time: datetime | None) -> int | None:
     return None if time is None else round(time.timestamp() * 1_000)
 
 
-CODEC: Codec[ModelMessage] = Codec("pydantic-ai", read, apply, lambda _: (), find_image)
+CODEC: Codec[ModelMessage] = Codec("pydantic-ai", read, patch, lambda _: (), find_image)

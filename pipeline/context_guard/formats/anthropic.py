@@ -4,7 +4,7 @@ Known blocks are texts, pictures, thinking, calls and results; every other one (
 server's own tools said and did) is carried untouched.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from returns.result import Result, Success
@@ -54,9 +54,21 @@ def apply(messages: list[Any], edits: Edits) -> list[Any]:
     match read(messages):
         case Success(found):
             changes = fit(found, entry_ids(found), edits)
-            return _patched(messages, {found[place].src: texts for place, texts in changes.items()})
+            return patch(messages, {found[place].src: texts for place, texts in changes.items()})
         case _:
             return messages
+
+
+def patch(messages: list[Any], changes: Mapping[str, Texts | None]) -> list[Any]:
+    """The list with what `fit` lets through: source of an entry → what it shows."""
+    if not changes:
+        return messages
+    found: dict[int, list[tuple[range | None, Texts | None]]] = {}
+    for src, texts in changes.items():
+        (place,), blocks = places_of(src)
+        found.setdefault(place, []).append((blocks, texts))
+    shown = (_edited(message, found[place]) if place in found else message for place, message in enumerate(messages))
+    return [message for message in shown if message is not None]
 
 
 def find_image(messages: list[Any], image: Image) -> RawImage | None:
@@ -187,17 +199,6 @@ def _usage(found: Any) -> Usage | None:
         cache_read=count("cache_read_input_tokens"),
         cache_write=count("cache_creation_input_tokens"),
     )
-
-
-def _patched(messages: list[Any], changes: dict[str, Texts | None]) -> list[Any]:
-    if not changes:
-        return messages
-    found: dict[int, list[tuple[range | None, Texts | None]]] = {}
-    for src, texts in changes.items():
-        (place,), blocks = places_of(src)
-        found.setdefault(place, []).append((blocks, texts))
-    shown = (_edited(message, found[place]) if place in found else message for place, message in enumerate(messages))
-    return [message for message in shown if message is not None]
 
 
 def _edited(message: Any, changes: list[tuple[range | None, Texts | None]]) -> Any:

@@ -4,7 +4,7 @@ Items of the assistant that follow each other (reasoning, message, calls) are on
 list over when a response is complete. Kinds of items that are not known here are carried untouched.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import groupby
 from typing import Any
 
@@ -61,10 +61,15 @@ def apply(messages: list[Any], edits: Edits) -> list[Any]:
         return messages
     match read(messages):
         case Success(found):
-            changes = [(found[place].src, texts) for place, texts in fit(found, entry_ids(found), edits).items()]
-            return replace_messages(messages, changes, _edited) if changes else messages
+            changes = fit(found, entry_ids(found), edits)
+            return patch(messages, {found[place].src: texts for place, texts in changes.items()})
         case _:
             return messages
+
+
+def patch(messages: list[Any], changes: Mapping[str, Texts | None]) -> list[Any]:
+    """The list with what `fit` lets through: source of an entry → what it shows."""
+    return replace_messages(messages, tuple(changes.items()), _edited) if changes else messages
 
 
 def find_image(messages: list[Any], image: Image) -> RawImage | None:

@@ -53,9 +53,7 @@ class Session:
             self._requests.append(request)
             return ModelResponse(parts=[said(waiting.pop(0), request)])
 
-        capability: ContextGuard[None] = ContextGuard(
-            self._guard.store, self._guard.judge, self._guard.config
-        )
+        capability: ContextGuard[None] = ContextGuard(self._guard.store, self._guard.judge, self._guard.config)
         agent = Agent(FunctionModel(model), capabilities=[capability])
 
         @agent.tool_plain
