@@ -55,7 +55,8 @@ def conversation(provider: Provider = "anthropic") -> list[JsonObject]:
 
 
 def guard(**given: Any) -> Guard:
-    return Guard(**({"judge": KeepJudge("NEEDLE"), "config": AT_ANY_COST} | given))
+    defaults: dict[str, Any] = {"judge": KeepJudge("NEEDLE"), "config": AT_ANY_COST}
+    return Guard(**(defaults | given))
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)

@@ -11,7 +11,6 @@ from returns.result import Failure, Success
 from context_guard.edit_log import RawImage, RawOutput
 from context_guard.recall import expired, recall_output, unknown
 from context_guard.text import MARKER, RECALL
-from context_guard_effects.codecs import Provider
 from context_guard_effects.store import Expired, Store, StoreError
 
 JsonObject = dict[str, Any]
@@ -60,7 +59,8 @@ class RecallTool:
     description = DESCRIPTION
     parameters = PARAMETERS
 
-    def __init__(self, store: Store, provider: Provider) -> None:
+    def __init__(self, store: Store, provider: str) -> None:
+        """`provider`: in whose words `schema` and `result` speak; other hosts have only the rest."""
         self._store = store
         self._provider = provider
 
@@ -72,7 +72,9 @@ class RecallTool:
         function = {"name": self.name, "description": self.description, "parameters": self.parameters}
         if self._provider == "openai-chat":
             return {"type": "function", "function": function}
-        return {"type": "function", **function, "strict": False}
+        if self._provider == "openai-responses":
+            return {"type": "function", **function, "strict": False}
+        raise self._no_provider()
 
     def page(self, arguments: str | Mapping[str, Any]) -> Page:
         """What the model asked for, or what was wrong with its question. Never raises."""
@@ -95,7 +97,12 @@ class RecallTool:
             return [_anthropic(call_id, page)]
         if self._provider == "openai-chat":
             return _openai_chat(call_id, page)
-        return [_openai_responses(call_id, page)]
+        if self._provider == "openai-responses":
+            return [_openai_responses(call_id, page)]
+        raise self._no_provider()
+
+    def _no_provider(self) -> ValueError:
+        return ValueError(f"{self._provider!r} has no words of its own: use name, description, parameters and page.")
 
 
 def _page(raw: RawOutput | Expired | None, asked: Arguments) -> Page:

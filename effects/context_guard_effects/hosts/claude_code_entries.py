@@ -1,7 +1,7 @@
 """The lines of a Claude Code session as entries, and edits written into copies of them.
 
-Each line holds one block of an Anthropic message, and its parent's id: what the model sees is the chain that ends in the
-last line. Nothing is ever taken out of the chain, so edits of whole exchanges do not apply here.
+Each line holds one block of an Anthropic message, and its parent's id: what the model sees is the chain that ends in
+the last line. Nothing is ever taken out of the chain, so edits of whole exchanges do not apply here.
 """
 
 from collections.abc import Mapping

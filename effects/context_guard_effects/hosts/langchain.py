@@ -19,12 +19,11 @@ from context_guard_effects.kit import DEFAULTS, Guard
 from context_guard_effects.moment import Moment
 from context_guard_effects.store import Store
 
-State = AgentState[Any]
 SERVER_HELD = "use_previous_response_id"
 """With this attribute of a model only what is new is sent, since a server holds the rest."""
 
 
-class ContextGuard(AgentMiddleware[State, Any, Any]):
+class ContextGuard(AgentMiddleware[AgentState[Any], Any, Any]):
     """Distils at the end of a run, and in a long run where a checkpoint pays; gives the model the tool `recall`.
 
     Works under `invoke` and `ainvoke`. List it last: the last middleware is next to the model and sees what is sent.
@@ -59,10 +58,10 @@ class ContextGuard(AgentMiddleware[State, Any, Any]):
             await self.guard.checkpoint(request.messages, _moment(request.messages))
         return await handler(request.override(messages=self.guard.project(request.messages)))
 
-    def after_agent(self, state: State, runtime: Runtime[Any]) -> None:
+    def after_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> None:
         self.guard.settle_sync(state["messages"], _moment(state["messages"]))
 
-    async def aafter_agent(self, state: State, runtime: Runtime[Any]) -> None:
+    async def aafter_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> None:
         await self.guard.settle(state["messages"], _moment(state["messages"]))
 
     def _is_refused(self, request: ModelRequest[Any]) -> bool:

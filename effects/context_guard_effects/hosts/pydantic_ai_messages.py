@@ -102,7 +102,8 @@ def _entries(place: int, message: ModelMessage) -> Iterator[Message]:
 
 def _prompt(place: int, at: list[int], parts: Sequence[ModelRequestPart]) -> Message:
     content = tuple(block for index in at for block in _prompted(parts[index]))
-    return Message("user", content, source(place, at), _refs(content), time=_ms(parts[at[0]].timestamp))
+    sent: datetime | None = getattr(parts[at[0]], "timestamp", None)
+    return Message("user", content, source(place, at), _refs(content), time=_ms(sent))
 
 
 def _prompted(part: Any) -> Content:

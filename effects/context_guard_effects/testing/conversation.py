@@ -20,7 +20,7 @@ import msgspec
 from context_guard.formats.wire.anthropic import to_anthropic
 from context_guard.formats.wire.openai_chat import to_openai_chat
 from context_guard.formats.wire.openai_responses import to_openai_responses
-from context_guard.transcript import Entry, Text, ToolCall, ToolResult, Transcript, calls_of
+from context_guard.transcript import AnyBlock, Entry, Text, ToolCall, ToolResult, Transcript, calls_of
 from context_guard_effects.codecs import Provider
 
 JsonObject = dict[str, Any]
@@ -41,7 +41,7 @@ def call(tool: str, args: JsonObject | None = None, *, id: str = "", says: str =
 def calls(*tools: tuple[str, JsonObject, str], says: str = "") -> Entry:
     """A turn with several tool calls at once: tool, arguments and call id of each."""
     made = (ToolCall(id=id, name=tool, args=json.dumps(args)) for tool, args, id in tools)
-    blocks = (*([Text(says)] if says else []), *made)
+    blocks: tuple[AnyBlock, ...] = (*([Text(says)] if says else []), *made)
     return Entry(id="", parent=None, role="assistant", raw=blocks, visible=blocks, stop="toolUse")
 
 

@@ -74,8 +74,10 @@ class Conversation(Protocol):
 
 
 class Host(Protocol):
-    provider: Provider
-    """Whose words `requests` and `history` are in."""
+    @property
+    def provider(self) -> Provider:
+        """Whose words `requests` and `history` are in."""
+        ...
 
     def open(self, guard: Guard) -> Conversation:
         """A new conversation with the tool `search` and the recall tool of this guard."""
@@ -188,12 +190,15 @@ def _results(messages: list[JsonObject], provider: Provider) -> dict[str, str]:
 
 
 def _plain(messages: list[JsonObject]) -> list[str]:
-    """Each message as bytes would tell it, without the cache marks that hosts move along."""
+    """Each message as a prompt cache tells it from another: without the marks that hosts move along, and without the
+    form that a text needs to carry one."""
     return [json.dumps(_without_marks(message), sort_keys=True) for message in messages]
 
 
 def _without_marks(value: Any) -> Any:
     match value:
+        case {"role": _, "content": str(text)}:
+            return _without_marks({**value, "content": [{"type": "text", "text": text}]})
         case dict():
             return {name: _without_marks(item) for name, item in value.items() if name != "cache_control"}
         case list():

@@ -2,7 +2,6 @@
 
 import os
 import sys
-import tempfile
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -24,9 +23,9 @@ from context_guard_effects.codecs import Provider
 from context_guard_effects.hosts.claude_agent_sdk import ContextGuard
 from context_guard_effects.hosts.claude_code_entries import seen_lines
 from context_guard_effects.kit import Guard
-from context_guard_effects.store import open_store
-from context_guard_effects.testing import Conversation, Recall, Say, Search, Turn, assert_guard_invariants, noted_id
+from context_guard_effects.testing import Conversation, Recall, Say, Search, Turn, noted_id
 from outside import scripted_provider as scripted
+from outside.hosts.processes import main
 
 JsonObject = dict[str, Any]
 MODEL = "claude-sonnet-5-5"
@@ -38,8 +37,13 @@ class ClaudeAgent:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def open(self, guard: Guard) -> Conversation:
+    def open(self, guard: Guard) -> "Session":
         return Session(guard, self._folder, InMemorySessionStore(), None)
+
+    def load(self, guard: Guard, saved: Any) -> Conversation:
+        sessions = InMemorySessionStore()
+        trio.run(sessions.append, saved["key"], saved["lines"])
+        return Session(guard, self._folder, sessions, saved["key"]["session_id"])
 
 
 class Session:
@@ -62,10 +66,12 @@ class Session:
         return self._requests
 
     def history(self) -> list[JsonObject]:
-        assert self._session_id is not None
-        key = {"project_key": project_key_for_directory(self._folder), "session_id": self._session_id}
-        lines: list[Any] = trio.run(self._sessions.load, key) or []
+        lines = self.save()["lines"]
         return [lines[at]["message"] for at in seen_lines(lines)]
+
+    def save(self) -> Any:
+        key: Any = {"project_key": project_key_for_directory(self._folder), "session_id": self._session_id}
+        return {"key": key, "lines": trio.run(self._sessions.load, key)}
 
     def reopen(self, guard: Guard) -> Conversation:
         return Session(guard, self._folder, self._sessions, self._session_id)
@@ -132,5 +138,6 @@ def _recalls(call_id: str, request: scripted.Request) -> scripted.Turn:
 
 
 if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as home:
-        assert_guard_invariants(ClaudeAgent(Path(home).resolve()), open_store(Path(sys.argv[1])))
+    home = Path(sys.argv[1]).resolve().with_name("home")
+    home.mkdir(exist_ok=True)
+    main(ClaudeAgent(home))

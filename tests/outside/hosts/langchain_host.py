@@ -1,24 +1,31 @@
 """LangChain with a scripted chat model and a checkpointer, sync or async."""
 
 import asyncio
-import sys
+import os
 from collections.abc import Sequence
 from itertools import count
-from pathlib import Path
 from typing import Any
 
 from langchain.agents import create_agent
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, convert_to_openai_messages
+from langchain_core.messages import (
+    AIMessage,
+    BaseMessage,
+    HumanMessage,
+    convert_to_openai_messages,
+    messages_from_dict,
+    messages_to_dict,
+)
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
+from pydantic import Field
 
 from context_guard_effects.codecs import Provider
 from context_guard_effects.hosts.langchain import ContextGuard
 from context_guard_effects.kit import Guard
-from context_guard_effects.store import open_store
-from context_guard_effects.testing import Conversation, Recall, Say, Search, Turn, assert_guard_invariants, noted_id
+from context_guard_effects.testing import Conversation, Recall, Say, Search, Turn, noted_id
+from outside.hosts.processes import main
 
 JsonObject = dict[str, Any]
 THREADS = count(1)
@@ -30,25 +37,28 @@ class LangChain:
     def __init__(self, is_async: bool) -> None:
         self._is_async = is_async
 
-    def open(self, guard: Guard) -> Conversation:
+    def open(self, guard: Guard) -> "Thread":
         return Thread(guard, self._is_async, InMemorySaver(), f"thread-{next(THREADS)}")
+
+    def load(self, guard: Guard, saved: Any) -> Conversation:
+        return self.open(guard).filled(messages_from_dict(saved))
 
 
 class Scripted(BaseChatModel):
     turns: list[Any]
     requests: list[Any]
-    names: list[str] = []
+    names: set[str] = Field(default_factory=set)
 
     @property
     def _llm_type(self) -> str:
         return "scripted"
 
     def bind_tools(self, tools: Sequence[Any], **_: Any) -> Any:
-        self.names[:] = [tool.name for tool in tools]
+        self.names.update(tool.name for tool in tools)
         return self
 
     def _generate(self, messages: list[BaseMessage], *_: Any, **__: Any) -> ChatResult:
-        assert set(self.names) == {"search", "recall"}
+        assert self.names == {"search", "recall"}
         request = as_chat(messages)
         self.requests.append(request)
         return ChatResult(generations=[ChatGeneration(message=said(self.turns.pop(0), request))])
@@ -80,14 +90,19 @@ class Thread:
     def history(self) -> list[JsonObject]:
         return as_chat(self._stored())
 
+    def save(self) -> Any:
+        return messages_to_dict(self._stored())
+
     def reopen(self, guard: Guard) -> Conversation:
         return Thread(guard, self._is_async, self._saver, self._config["configurable"]["thread_id"])
 
     def fork(self) -> Conversation:
         """Another thread, with the state of this one."""
-        forked = Thread(self._guard, self._is_async, self._saver, f"thread-{next(THREADS)}")
-        forked._agent(ContextGuard(), []).update_state(forked._config, {"messages": self._stored()}, as_node="model")
-        return forked
+        return Thread(self._guard, self._is_async, self._saver, f"thread-{next(THREADS)}").filled(self._stored())
+
+    def filled(self, messages: list[BaseMessage]) -> "Thread":
+        self._agent(ContextGuard(), []).update_state(self._config, {"messages": messages}, as_node="model")
+        return self
 
     def _stored(self) -> list[Any]:
         messages: list[Any] = self._agent(ContextGuard(), []).get_state(self._config).values["messages"]
@@ -123,4 +138,4 @@ def as_chat(messages: Sequence[BaseMessage]) -> list[JsonObject]:
 
 
 if __name__ == "__main__":
-    assert_guard_invariants(LangChain(sys.argv[2:] == ["async"]), open_store(Path(sys.argv[1])))
+    main(LangChain(is_async="LANGCHAIN_SYNC" not in os.environ))

@@ -13,8 +13,8 @@ from agents.testing import ScriptedModel, assistant_message, function_call
 from context_guard_effects.codecs import Provider
 from context_guard_effects.hosts.openai_agents import ContextGuard
 from context_guard_effects.kit import Guard
-from context_guard_effects.store import open_store
-from context_guard_effects.testing import Conversation, Recall, Say, Search, Turn, assert_guard_invariants, noted_id
+from context_guard_effects.testing import Conversation, Recall, Say, Search, Turn, noted_id
+from outside.hosts.processes import main
 
 JsonObject = dict[str, Any]
 SESSIONS = count(1)
@@ -26,8 +26,11 @@ class OpenAIAgents:
     def __init__(self, database: Path) -> None:
         self._database = database
 
-    def open(self, guard: Guard) -> Conversation:
+    def open(self, guard: Guard) -> "Thread":
         return Thread(guard, self._database, f"session-{next(SESSIONS)}")
+
+    def load(self, guard: Guard, saved: Any) -> Conversation:
+        return Thread(guard, self._database, saved)
 
 
 class Thread:
@@ -48,6 +51,10 @@ class Thread:
     def history(self) -> list[JsonObject]:
         items: list[Any] = asyncio.run(self._opened().get_items())
         return items
+
+    def save(self) -> Any:
+        """All else is in the database."""
+        return self._session
 
     def reopen(self, guard: Guard) -> Conversation:
         return Thread(guard, self._database, self._session)
@@ -71,8 +78,9 @@ class Thread:
 
         guard = ContextGuard(self._guard.store, self._guard.judge, self._guard.config)
         session = self._opened()
+        stored: list[Any] = guard.guard.project(await session.get_items())
         recalled = {turn.call_id for turn in turns if isinstance(turn, Recall)}
-        noted = noted_id(guard.guard.project(await session.get_items()), "openai-responses") if recalled else ""
+        noted = noted_id(stored, "openai-responses") if recalled else ""
         model = ScriptedModel([[said(turn, noted)] for turn in turns])
         agent = Agent(name="agent", model=model, tools=[search, guard.tool])
         settings = RunConfig(call_model_input_filter=guard.filter)
@@ -94,5 +102,4 @@ def said(turn: Turn, noted: str) -> Any:
 
 if __name__ == "__main__":
     set_tracing_disabled(True)
-    path = Path(sys.argv[1])
-    assert_guard_invariants(OpenAIAgents(path.with_suffix(".sessions")), open_store(path))
+    main(OpenAIAgents(Path(sys.argv[1]).with_name("sessions.db")))

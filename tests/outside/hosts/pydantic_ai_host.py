@@ -1,9 +1,8 @@
 """pydantic-ai with its own function model."""
 
 import asyncio
-import sys
+import json
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from pydantic_ai import Agent
@@ -22,8 +21,8 @@ from pydantic_ai.models.function import AgentInfo, FunctionModel
 from context_guard_effects.codecs import Provider
 from context_guard_effects.hosts.pydantic_ai import ContextGuard
 from context_guard_effects.kit import Guard
-from context_guard_effects.store import open_store
-from context_guard_effects.testing import Conversation, Recall, Say, Search, Turn, assert_guard_invariants, noted_id
+from context_guard_effects.testing import Conversation, Recall, Say, Search, Turn, noted_id
+from outside.hosts.processes import main
 
 JsonObject = dict[str, Any]
 
@@ -31,8 +30,11 @@ JsonObject = dict[str, Any]
 class PydanticAI:
     provider: Provider = "openai-chat"
 
-    def open(self, guard: Guard) -> Conversation:
+    def open(self, guard: Guard) -> "Session":
         return Session(guard, b"[]")
+
+    def load(self, guard: Guard, saved: Any) -> Conversation:
+        return Session(guard, json.dumps(saved).encode())
 
 
 class Session:
@@ -70,6 +72,9 @@ class Session:
 
     def history(self) -> list[JsonObject]:
         return as_chat(ModelMessagesTypeAdapter.validate_json(self._stored))
+
+    def save(self) -> Any:
+        return json.loads(self._stored)
 
     def reopen(self, guard: Guard) -> Conversation:
         return Session(guard, self._stored)
@@ -109,4 +114,4 @@ def _sent(message: ModelMessage, part: Any) -> list[JsonObject]:
 
 
 if __name__ == "__main__":
-    assert_guard_invariants(PydanticAI(), open_store(Path(sys.argv[1])))
+    main(PydanticAI())
