@@ -1,102 +1,152 @@
-"""What guarding costs a live host: projections of a 2 MB history, and recalls from a store on disk.
+"""Speed of laying edits over a message list, as a ratio to `json.dumps` of the same list in the same run.
 
-PYTHONPATH=pipeline:effects python benchmarks/projection.py [--rounds 1000] [--recalls 10000]
+    python benchmarks/projection.py [--megabytes 2] [--rounds 20]
+
+One projection is what a guard does before every request: read the list, name its entries, replay the log, write the
+edits. Prints, for each provider, milliseconds of processor time for each MB (10^6 characters) of the list, the best of
+the rounds, and the multiple of `json.dumps`; then the same with a picture in every tenth output.
 """
 
 import argparse
 import json
-import statistics
-import tempfile
+import random
 import time
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any
 
-from msgspec import structs
+from context_guard.edit_log import LoggedPass, Replaced
+from context_guard.formats import anthropic, openai_chat, openai_responses
+from context_guard.formats.message_list import edits_in_force, entry_ids, fit
+from context_guard.transcript import calls_of
 
-from context_guard.text import MARKER
-from context_guard_effects.codecs import CODECS, Provider
-from context_guard_effects.kit import Guard
-from context_guard_effects.store import open_store
-from context_guard_effects.testing import KeepJudge, answer, call, made_output, messages, prompt, result
-from context_guard_effects.testing.hosts import AT_ANY_COST
-
-CONFIG = structs.replace(AT_ANY_COST, prune_exchanges=False)
-RUNS = 40
-OUTPUT_LINES = 1_000
-"""About 50 kB; the runs together are 2 MB."""
+Json = dict[str, Any]
+CODECS = {"anthropic": anthropic, "openai-chat": openai_chat, "openai-responses": openai_responses}
+OUTPUT_CHARS = 8_000
+PICTURE_CHARS = 100_000
+TURNS = 4
+"""Calls in a run."""
 
 
-def history(provider: Provider) -> list[dict[str, Any]]:
-    entries = []
-    for run in range(RUNS):
-        entries += [
-            prompt(f"Question {run}?"),
-            call("search", {"q": f"needle {run}"}, id=f"call_{run}"),
-            result(made_output(f"part{run}", OUTPUT_LINES)),
-            answer(f"Answer {run}: NEEDLE."),
-        ]
-    return messages(provider, *entries)
+def output(number: int, rng: random.Random) -> str:
+    words = " ".join(rng.choices(["value", "größe", "index", "漢字", "retry", "cache"], k=OUTPUT_CHARS // 6))
+    return f"#{number}\n{words}"
 
 
-def timed(work: Callable[[], object], rounds: int) -> list[float]:
-    """Milliseconds of each round."""
-    found = []
+def picture(number: int) -> str:
+    return f"{number:08}" + "A" * (PICTURE_CHARS - 8)
+
+
+def anthropic_list(texts: list[str], pictures: dict[int, str]) -> list[Json]:
+    messages: list[Json] = []
+    for at, text in enumerate(texts):
+        if at % TURNS == 0:
+            messages.append({"role": "user", "content": [{"type": "text", "text": f"Question {at}"}]})
+        use = {"type": "tool_use", "id": f"t{at}", "name": "bash", "input": {"command": f"rg value{at} src"}}
+        messages.append({"role": "assistant", "content": [{"type": "text", "text": "Looking."}, use]})
+        content: list[Json] = [{"type": "text", "text": text}]
+        if at in pictures:
+            source = {"type": "base64", "media_type": "image/png", "data": pictures[at]}
+            content.append({"type": "image", "source": source})
+        messages.append(
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": f"t{at}", "content": content}]}
+        )
+        if at % TURNS == TURNS - 1:
+            messages.append({"role": "assistant", "content": f"Answer {at}"})
+    return messages
+
+
+def chat_list(texts: list[str], pictures: dict[int, str]) -> list[Json]:
+    messages: list[Json] = []
+    for at, text in enumerate(texts):
+        if at % TURNS == 0:
+            messages.append({"role": "user", "content": f"Question {at}"})
+        function = {"name": "bash", "arguments": json.dumps({"command": f"rg value{at} src"})}
+        calls = [{"id": f"t{at}", "type": "function", "function": function}]
+        messages.append({"role": "assistant", "content": "Looking.", "tool_calls": calls})
+        messages.append({"role": "tool", "tool_call_id": f"t{at}", "content": text})
+        if at in pictures:
+            url = {"url": f"data:image/png;base64,{pictures[at]}"}
+            messages.append({"role": "user", "content": [{"type": "image_url", "image_url": url}]})
+        if at % TURNS == TURNS - 1:
+            messages.append({"role": "assistant", "content": f"Answer {at}"})
+    return messages
+
+
+def responses_list(texts: list[str], pictures: dict[int, str]) -> list[Json]:
+    items: list[Json] = []
+    for at, text in enumerate(texts):
+        if at % TURNS == 0:
+            items.append({"role": "user", "content": f"Question {at}"})
+        items.append({"type": "reasoning", "id": f"rs_{at}", "summary": [], "encrypted_content": "x" * 400})
+        arguments = json.dumps({"command": f"rg value{at} src"})
+        items.append({"type": "function_call", "call_id": f"t{at}", "name": "bash", "arguments": arguments})
+        output: Any = text
+        if at in pictures:
+            url = f"data:image/png;base64,{pictures[at]}"
+            output = [{"type": "input_text", "text": text}, {"type": "input_image", "image_url": url}]
+        items.append({"type": "function_call_output", "call_id": f"t{at}", "output": output})
+        if at % TURNS == TURNS - 1:
+            part = {"type": "output_text", "text": f"Answer {at}"}
+            items.append({"type": "message", "role": "assistant", "content": [part]})
+    return items
+
+
+LISTS = {"anthropic": anthropic_list, "openai-chat": chat_list, "openai-responses": responses_list}
+
+
+def project(name: str, messages: list[Json], log: tuple[LoggedPass, ...]) -> list[Json]:
+    codec = CODECS[name]
+    found = codec.read(messages).unwrap()
+    ids = entry_ids(found)
+    listed: list[Json] = codec.write(messages, found, fit(found, ids, edits_in_force(ids, log)))
+    return listed
+
+
+def log_of(name: str, messages: list[Json]) -> tuple[LoggedPass, ...]:
+    """Every second output is distilled, one pass a run."""
+    read = CODECS[name].read(messages).unwrap()
+    ids = entry_ids(read)
+    log: list[LoggedPass] = []
+    waiting: list[Replaced] = []
+    for entry_id, message in zip(ids, read, strict=True):
+        if message.role == "tool" and len(waiting) < TURNS // 2:
+            waiting.append(Replaced(entry_id, ("[context-guard] Distilled the output.",)))
+        elif message.role == "assistant" and not calls_of(message.blocks) and waiting:
+            log.append(LoggedPass(witness=entry_id, edits=tuple(waiting), seq=len(log) + 1))
+            waiting = []
+    return tuple(log)
+
+
+def best(run: Callable[[], object], rounds: int) -> float:
+    times: list[float] = []
     for _ in range(rounds):
-        began = time.perf_counter()
-        work()
-        found.append((time.perf_counter() - began) * 1_000)
-    return found
-
-
-def edited_history(provider: Provider, guard: Guard) -> list[dict[str, Any]]:
-    """The last quarter of the runs is distilled, each at its end."""
-    found = history(provider)
-    size = len(found) // RUNS
-    for run in range(RUNS * 3 // 4, RUNS):
-        guard.settle_sync(found[: (run + 1) * size])
-    return found
-
-
-def check_prefix(raw: list[Any], sent: list[Any]) -> int:
-    """Characters of the request up to the first edit; they have to be those of the raw list."""
-    first = next(place for place, (ours, theirs) in enumerate(zip(sent, raw, strict=True)) if ours is not theirs)
-    before = json.dumps(raw[:first])[:-1]
-    assert json.dumps(sent).startswith(before)
-    assert MARKER in json.dumps(sent[first])
-    return len(before)
+        start = time.process_time()
+        run()
+        times.append(time.process_time() - start)
+    return min(times)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=1_000)
-    parser.add_argument("--recalls", type=int, default=10_000)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--megabytes", type=float, default=2)
+    parser.add_argument("--rounds", type=int, default=20)
     options = parser.parse_args()
-    for provider in CODECS:
-        with tempfile.TemporaryDirectory() as folder, open_store(Path(folder) / "store.db") as store:
-            guard = Guard(store=store, judge=KeepJudge("NEEDLE"), config=CONFIG, provider=provider)
-            print(f"{provider}: {measured(guard, provider, options.rounds, options.recalls)}")
-
-
-def measured(guard: Guard, provider: Provider, rounds: int, recalls: int) -> str:
-    raw = edited_history(provider, guard)
-    size = len(json.dumps(raw)) / 1_000_000
-    sent = guard.project(raw)
-    prefix = check_prefix(raw, sent)
-    projected = timed(partial(guard.project, raw), rounds)
-    assert json.dumps(guard.project(raw)) == json.dumps(sent)
-    plain = timed(partial(json.dumps, raw), max(2, rounds // 10))
-    edits = [output for output in guard.outputs(raw) if output.is_edited]
-    recall = partial(guard.recall_tool().page, {"entryId": edits[-1].id})
-    recalled = timed(recall, recalls)
-    assert not guard.status().problems
-    return (
-        f"{size:.2f} MB, {len(edits)} edits, the first {prefix:,} characters unchanged; "
-        f"projection {statistics.median(projected) / size:.2f} ms/MB, best {min(projected) / size:.2f} "
-        f"(json.dumps {statistics.median(plain) / size:.2f}, best {min(plain) / size:.2f}); "
-        f"recall of {len(recall().text):,} characters {statistics.median(recalled):.2f} ms, best {min(recalled):.2f}"
-    )
+    rng = random.Random(6)
+    texts = [output(number, rng) for number in range(int(options.megabytes * 1e6 / OUTPUT_CHARS))]
+    every_tenth = {number: picture(number) for number in range(0, len(texts), 10)}
+    print(f"{'list':32} {'MB':>6} {'entries':>8} {'edits':>6} {'ms/MB':>7} {'× json.dumps':>13}")
+    for name, make in LISTS.items():
+        for kind, pictures in (("", {}), (", pictures", every_tenth)):
+            messages = make(texts, pictures)
+            log = log_of(name, messages)
+            size = len(json.dumps(messages, ensure_ascii=False)) / 1e6
+            entries = len(CODECS[name].read(messages).unwrap())
+            ours = best(partial(project, name, messages, log), options.rounds)
+            dumps = best(partial(json.dumps, messages), options.rounds)
+            edits = sum(len(logged.edits) for logged in log)
+            row = f"{name + kind:32} {size:6.1f} {entries:8} {edits:6} {ours * 1e3 / size:7.2f} {ours / dumps:13.2f}"
+            print(row)
 
 
 if __name__ == "__main__":

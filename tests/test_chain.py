@@ -124,6 +124,16 @@ async def test_the_second_fails_and_the_first_counts() -> None:
     assert (asked.outcomes, asked.judge) == ((FIRST,), "first")
 
 
+async def test_what_the_second_left_unanswered_is_told_where_the_first_took_its_place() -> None:
+    """Beside the outcomes, which no longer show it; where all is kept instead, they do."""
+    missed = (msgspec.structs.replace(FAILED, request_id=REQUEST.id),)
+    for asks_all in (False, True):
+        asked = await ask(Chain(Scripted("first", FIRST), Scripted("second", FAILED), "local", asks_all))
+        assert (asked.outcomes, asked.missed) == ((FIRST,), missed)
+    asked = await ask(Chain(Scripted("first", FIRST), Scripted("second", FAILED)))
+    assert (asked.outcomes, asked.missed) == (missed, ())
+
+
 async def test_asked_for_one_request_it_answers_the_same() -> None:
     """A host that calls the chain itself gets what a pass gets."""
     chain = Chain(Scripted("first", FIRST), second(("chunk_2", 0.1), ("chunk_3", 0.95)))

@@ -1,64 +1,15 @@
 import json
 import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import pytest
 import trio
-from build import lines
-from click.testing import CliRunner, Result
+from command_line import EXCHANGE, LOG, NEEDED, complaint, guard, spawn
 from pi_sessions import calling, result, session_bytes, user
 
-from context_guard_effects.cli import COMMANDS, main
-
-NEEDED = "def make_pool(size):  # the pool is made here"
-LOG = "\n".join([lines(150), NEEDED, lines(150)])
-EXCHANGE = [
-    user("p1", "Where is the pool made?"),
-    calling("a1", "call-1"),
-    result("r1", "call-1", [{"type": "text", "text": LOG}]),
-    {
-        "type": "message",
-        "id": "a2",
-        "message": {
-            "role": "assistant",
-            "content": [{"type": "text", "text": "make_pool makes the pool."}],
-            "stopReason": "stop",
-            "provider": "anthropic",
-            "model": "claude",
-        },
-    },
-]
-
-
-def guard(*args: object) -> Result:
-    return CliRunner().invoke(main, [str(arg) for arg in args])
-
-
-def spawn(*args: object, stdout: int | IO[str] = subprocess.PIPE, **more: str) -> "subprocess.CompletedProcess[str]":
-    """The same as a process of its own; `more` is for its environment."""
-    root = Path(__file__).resolve().parents[1]
-    paths = os.pathsep.join([str(root / "pipeline"), str(root / "effects")])
-    return subprocess.run(
-        [sys.executable, "-m", "context_guard_effects.cli", *map(str, args)],
-        env={**os.environ, "PYTHONPATH": paths, "PYTHONIOENCODING": "utf-8", **more},
-        stdout=stdout,
-        stderr=subprocess.PIPE,
-        encoding="utf-8",
-        timeout=60,
-        check=False,
-    )
-
-
-def complaint(run: "Result | subprocess.CompletedProcess[str]") -> str:
-    """What an error said, which has to be one line."""
-    assert run.stderr.startswith("context-guard: ")
-    assert run.stderr.count("\n") == 1
-    assert run.stderr.endswith("\n")
-    return run.stderr
+from context_guard_effects.cli import COMMANDS
 
 
 @pytest.fixture
@@ -175,8 +126,8 @@ def test_a_checkpoint_says_whether_it_is_due_and_why(tmp_path: Path) -> None:
     path.write_bytes(session_bytes(*run_on))
     words = ["distill", path, "--phase", "mid-run"]
     waits = guard(*words)
-    assert waits.stdout.startswith("Nothing to do: No checkpoint: not due: ")
-    assert waits.stdout.endswith("of 60.0k characters.\n")
+    says = "A checkpoint waits for 60.0k characters to judge, and so far there are 13.3k."
+    assert waits.stdout == f"Nothing to do: {says}\n"
     found = json.loads(guard(*words, "--json").stdout)["checkpoint"]
     assert (found["due"], found["tier"]) == (False, None)
     due = guard(*words, "--set", "midRunBatchChars=5000", "--set", "riskOfBill=1")
@@ -261,13 +212,16 @@ def test_answers_are_never_recorded_over_the_session(session: Path, tmp_path: Pa
 
 
 def test_status_shows_the_branch_and_judges_nothing(session: Path) -> None:
-    """Before and after a pass; as JSON the record comes along."""
-    assert guard("status", session).stdout.endswith("Nothing has been judged on this branch.\n")
+    """Before and after a pass, with the command to run next; as JSON the record comes along."""
+    judged, following = guard("status", session).stdout.splitlines()[-2:]
+    assert judged == "Nothing has been judged on this branch."
+    assert following.startswith(f"Next: context-guard distill {session} ")
     assert json.loads(guard("status", session, "--json").stdout)["last"] is None
     guard("distill", session, "--write")
     shown = guard("status", session)
     assert (shown.exit_code, shown.stderr) == (0, "")
     assert shown.stdout.startswith("🛡 −")
+    assert shown.stdout.splitlines()[-1].startswith(f"Why: context-guard explain {session} ID.")
     assert "  distilled large " in shown.stdout
     found = json.loads(guard("status", session, "--json").stdout)
     assert (found["outputs"], found["runs"], found["last"]["phase"]) == (1, 1, "run-end")

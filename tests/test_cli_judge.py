@@ -66,7 +66,24 @@ def test_a_judge_that_answers() -> None:
 def test_the_local_judge_can_be_tried_too() -> None:
     done = guard("judge", "check")
     assert done.returncode == 0
-    assert done.stdout.startswith(b"local/trained-1 answered 4 of 4 questions in ")
+    line = done.stdout.decode()
+    assert line.startswith("local/trained-1 answered 4 of 4 questions in ")
+    assert " ms, at no cost; P(needed) is " in line
+
+
+@pytest.mark.parametrize("reference", ["local+jev", "jev,local"])
+def test_of_two_judges_each_is_tried(reference: str) -> None:
+    """A line each; the remote one is asked even where the embedded one would be sure, and its failure is told."""
+    done, server = against(check("--judge", reference))
+    assert [line.partition(" ")[0] for line in done.stdout.decode().splitlines()] == [
+        "local/trained-1",
+        "typesafe/jev-1.13.0",
+    ]
+    assert len(server.requests) == 1
+    failed, _ = against(check("--judge", reference), TYPESAFE_API_KEY="")
+    assert failed.returncode == 5
+    assert failed.stdout.startswith(b"local/trained-1 answered")
+    assert failed.stderr.startswith(b"context-guard: typesafe/jev-1.13.0: TYPESAFE_API_KEY is not set (--judge local")
 
 
 @pytest.mark.parametrize(
@@ -80,7 +97,12 @@ def test_the_local_judge_can_be_tried_too() -> None:
             "http 401 authentication_error: the key is not accepted",
         ),
         (("--judge", "jev/jev-0"), "http 400 usage", {}, "http 400 api_usage_error: Unknown model: jev-0"),
-        (("--judge", "jev"), "", {"TYPESAFE_BASE_URL": "http://127.0.0.1:9"}, "no route to 127.0.0.1:9"),
+        (
+            ("--judge", "jev"),
+            "",
+            {"TYPESAFE_BASE_URL": "http://127.0.0.1:9"},
+            "no route to 127.0.0.1:9: connection refused\n",
+        ),
         (("--judge", "jev"), "http 404", {}, "http 404 not_found: no such path or model: check the address"),
         (("--judge", "jev", "--set", "timeoutMs=500"), "never", {}, "no answer within 0.5 s"),
         (("--judge", "jev"), "html", {}, "the reply is not JSON"),

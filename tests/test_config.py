@@ -85,7 +85,7 @@ def test_the_original_sends_to_its_own_model_and_we_to_none() -> None:
         ("chunkKeepThreshold", float("nan"), "a number from 0 to 1"),
         ("enabled", 1, "true or false"),
         ("enabled", None, "true or false"),
-        ("excludeTools", "edit", "a list of tool names"),
+        ("excludeTools", "edit", 'a list of tool names: ["edit", "write"]'),
         ("model", "jev-latest", "`local`, `jev`, `local+jev` or `provider/id`"),
         ("model", "openrouter/", "`local`, `jev`, `local+jev` or `provider/id`"),
         ("midRunBatchCharsOpenAI", [], "a whole number from 0 to 10000000"),

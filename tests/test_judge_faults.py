@@ -184,7 +184,7 @@ def test_no_key_sends_nothing() -> None:
             asked = await ask_all((segment_request(),), judge, 1_000)
             assert (server.requests, asked.outcomes[0]) == (
                 [],
-                Unanswered("e1#0", "error", "FAKE_API_KEY is not set", started=False),
+                Unanswered("e1#0", "error", "FAKE_API_KEY is not set (--judge local needs no key)", started=False),
             )
 
     run(test)

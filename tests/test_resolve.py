@@ -110,6 +110,50 @@ def test_addresses_and_models_come_from_the_environment() -> None:
     assert find_server("http://10.0.0.7:8000#m", {"CONTEXT_GUARD_ALLOW_HTTP": "1"}).unwrap().model == "m"
 
 
+@pytest.mark.parametrize(
+    ("host", "url"),
+    [
+        ("0.0.0.0", "http://127.0.0.1:11434"),
+        ("0.0.0.0:5000", "http://127.0.0.1:5000"),
+        (":5000", "http://127.0.0.1:5000"),
+        ("::", "http://[::1]:11434"),
+        ("[::1]:5000", "http://[::1]:5000"),
+        ("localhost", "http://localhost:11434"),
+        (" http://0.0.0.0:8080/ ", "http://127.0.0.1:8080"),
+    ],
+)
+def test_where_ollama_listens_is_where_it_is_asked(host: str, url: str) -> None:
+    """OLLAMA_HOST as its server takes it: every interface means this machine, the port may be missing."""
+    assert find_server("ollama/m", {"OLLAMA_HOST": host}).unwrap().url == f"{url}/v1/chat/completions"
+
+
+def test_every_interface_is_this_machine_by_every_name() -> None:
+    """In an address and in another provider's variable too."""
+    assert find_server("http://0.0.0.0:8080/v1#m", {}).unwrap().url == "http://127.0.0.1:8080/v1/systemone"
+    vllm = find_server("vllm/m", {"VLLM_BASE_URL": "http://[::]:8000/v1"}).unwrap()
+    assert vllm.url == "http://[::1]:8000/v1/chat/completions"
+
+
+@pytest.mark.parametrize(
+    ("reference", "variable", "value", "says"),
+    [
+        ("jev", "TYPESAFE_BASE_URL", "ftp://x", "TYPESAFE_BASE_URL is no http(s) address: give it as http(s)://HOST"),
+        ("jev", "TYPESAFE_BASE_URL", "https://", "TYPESAFE_BASE_URL names no host"),
+        ("jev", "TYPESAFE_BASE_URL", "https://x:port", "TYPESAFE_BASE_URL cannot be read"),
+        ("jev", "TYPESAFE_BASE_URL", "https://x/?key=secret", "TYPESAFE_BASE_URL holds more than an address"),
+        ("jev", "TYPESAFE_BASE_URL", "https://a:secret@x", "TYPESAFE_BASE_URL holds a user or a password"),
+        ("jev", "TYPESAFE_BASE_URL", "api.example", "(from TYPESAFE_BASE_URL) is not https"),
+        ("ollama/m", "OLLAMA_HOST", "my host", "OLLAMA_HOST names no host"),
+        ("ollama/m", "OLLAMA_HOST", "10.0.0.7", "http://10.0.0.7:11434/v1/chat/completions (from OLLAMA_HOST) is not"),
+    ],
+)
+def test_a_bad_address_is_told_by_its_variable(reference: str, variable: str, value: str, says: str) -> None:
+    """What to look at is the environment, not the reference; a secret in it is not repeated."""
+    told = resolve_judge(reference, {variable: value}).failure()
+    assert says in told
+    assert "secret" not in told
+
+
 def test_a_context_size_can_be_given() -> None:
     assert find_server("http://127.0.0.1:8000/v1?context=8192#m", {}).unwrap().context_tokens == 8_192
     assert find_server("http://127.0.0.1:8000/v1#m", {}).unwrap().context_tokens == 28_000

@@ -99,6 +99,8 @@ class Asked(Struct, frozen=True):
     ms: int = 0
     timed_out: bool = False
     """Whether the time budget ran out."""
+    missed: tuple[Unanswered, ...] = ()
+    """What the better judge of a chain left unanswered where another's answers took its place in `outcomes`."""
 
 
 def read_answers(request: Request, body: bytes, usd_per_million: float = 0.0) -> "Result[Answers, Unanswered]":

@@ -107,6 +107,6 @@ def _why_not(tried: list[Tier], batch: int, turns: int) -> str:
         return "not due: nothing to judge"
     missed = min((tier for tier in tried if tier.rewrite is not None), key=lambda tier: tier.rewrite or 0)
     return (
-        f"would cost you: {format_chars(missed.chars)} characters to judge, {plural(turns, 'turn')} to come, "
-        f"{format_chars(missed.rewrite or 0)} that the cache writes again"
+        f"would cost you more than it saves, with {format_chars(missed.chars)} characters to judge, "
+        f"{plural(turns, 'turn')} to come and {format_chars(missed.rewrite or 0)} that the cache writes again"
     )

@@ -3,6 +3,7 @@
 import re
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from context_guard.candidates import Candidate
 from context_guard.chunks import Cut
@@ -28,8 +29,10 @@ class Decision(Struct, frozen=True):
     """Text blocks that the model sees instead; None leaves the entry as it is."""
     omitted: tuple[str, ...] | None = None
     """Further entries that go with it (the rest of an exchange)."""
+    cited: tuple[int, ...] = ()
+    """Indexes of the chunks that stay only because the answer names their files (`keepCitedFiles`)."""
     held: tuple[int, ...] = ()
-    """Indexes of the chunks that stay although the judge did not keep them."""
+    """Indexes of the chunks that stay only because they are held under any judge (`hardKeeps`)."""
     kept_lines: int | None = None
     total_lines: int | None = None
 
@@ -44,34 +47,32 @@ def decide_output(
     holds: Holds = NO_HOLDS,
 ) -> Decision:
     """Combine the keep sets of an output's segments and what is held in any case; edit only where it pays."""
-    kept = sorted({index for keep_set in keep_sets for index in keep_set.kept})
-    if len(kept) == len(cut.chunks):
+    judged = sorted({index for keep_set in keep_sets for index in keep_set.kept})
+    as_it_is = _as_it_is(candidate, cut, keep_sets)
+    if len(judged) == len(cut.chunks):
         reasons = dict.fromkeys(keep_set.reason for keep_set in keep_sets if keep_set.keeps_all)
-        return _kept(candidate, cut, keep_sets, ",".join(reasons) or "all-chunks")
-    if config.keep_cited_files:
-        kept = sorted({*kept, *_cited_chunks(cut, answer)})
-    judged = frozenset(kept)
-    if config.hard_keeps:
-        kept = add_holds(kept, cut, holds)
+        return replace(as_it_is, reason=",".join(reasons) or "all-chunks")
+    with_cited = sorted({*judged, *_cited_chunks(cut, answer)}) if config.keep_cited_files else judged
+    kept = add_holds(with_cited, cut, holds) if config.hard_keeps else with_cited
+    decision = replace(
+        as_it_is,
+        reason=_not_worth(keep_sets),
+        cited=tuple(index for index in with_cited if index not in judged),
+        held=tuple(index for index in kept if index not in with_cited),
+    )
     length = len(candidate.text)
     if sum(len(cut.chunks[index].text) + 1 for index in kept) > length * config.max_keep_ratio:
-        return _kept(candidate, cut, keep_sets, _not_worth(keep_sets))
+        return decision
     trims = find_trims(cut, kept, answer) if config.trim_lines else {}
     rendering = render(candidate, cut, tuple(kept), config, phase, trims)
     if len(rendering.text) >= length:
-        return _kept(candidate, cut, keep_sets, _not_worth(keep_sets))
-    return Decision(
-        kind="large",
-        entry_id=candidate.entry_id,
-        tool=candidate.tool,
-        label=candidate.label,
+        return decision
+    return replace(
+        decision,
         outcome="distilled" if kept else "removed",
         reason="chunks" if kept else "none-needed",
-        before_chars=length,
         after_chars=len(rendering.text),
-        traces=tuple(keep_set.trace for keep_set in keep_sets),
         replacement=(rendering.text,),
-        held=tuple(index for index in kept if index not in judged),
         kept_lines=rendering.kept_lines,
         total_lines=rendering.total_lines,
     )
@@ -97,7 +98,8 @@ def to_result(decision: Decision) -> ItemResult:
     )
 
 
-def _kept(candidate: Candidate, cut: Cut, keep_sets: tuple[KeepSet, ...], reason: str) -> Decision:
+def _as_it_is(candidate: Candidate, cut: Cut, keep_sets: tuple[KeepSet, ...]) -> Decision:
+    """Nothing of it changes; the reason is still to come."""
     total = cut.chunks[-1].end
     return Decision(
         kind="large",
@@ -105,7 +107,7 @@ def _kept(candidate: Candidate, cut: Cut, keep_sets: tuple[KeepSet, ...], reason
         tool=candidate.tool,
         label=candidate.label,
         outcome="kept",
-        reason=reason,
+        reason="",
         before_chars=len(candidate.text),
         after_chars=len(candidate.text),
         traces=tuple(keep_set.trace for keep_set in keep_sets),

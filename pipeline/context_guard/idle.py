@@ -6,7 +6,7 @@ from context_guard.config import Config
 from context_guard.items import Items
 from context_guard.span import Span
 from context_guard.stages import Plan, Settlement
-from context_guard.text import MARKER
+from context_guard.text import MARKER, format_chars
 
 
 def why_nothing(plan: Plan, settlement: Settlement) -> str:
@@ -25,10 +25,23 @@ def why_nothing(plan: Plan, settlement: Settlement) -> str:
     if not plan.spans:
         return "There is no prompt in this branch of the session."
     if isinstance(plan.checkpoint, NotDue):
-        return f"No checkpoint: {plan.checkpoint.reason}."
+        return _why_not_due(plan.checkpoint, plan.spans[-1])
     if not plan.spans[-1].is_finished:
         return "The last run did not end in an answer, so nothing is touched."
     return _why_no_output(tuple(span for span in plan.spans if span.is_finished), config)
+
+
+def _why_not_due(checkpoint: NotDue, run: Span) -> str:
+    best = max(checkpoint.tried, key=lambda tier: tier.chars)
+    batch = format_chars(checkpoint.batch_chars)
+    if not best.chars:
+        said = "There is nothing yet that a checkpoint could judge (`explain` tells why, entry by entry)"
+    elif best.chars < checkpoint.batch_chars:
+        said = f"A checkpoint waits for {batch} characters to judge, and so far there are {format_chars(best.chars)}"
+    else:
+        said = f"A checkpoint {checkpoint.reason}"
+    at_rest = "; the branch ends in a finished answer, and a checkpoint is for a run that goes on"
+    return f"{said}{at_rest if run.is_finished else ''}."
 
 
 def _why_no_output(spans: tuple[Span, ...], config: Config) -> str:

@@ -1,9 +1,7 @@
 """What a decision on an item rests on, in a sentence: the threshold, size or age, with its figures."""
 
-from context_guard.chunks import Cut
 from context_guard.config import Config
-from context_guard.decisions import Decision, cited_files
-from context_guard.holds import add_holds, find_holds
+from context_guard.decisions import Decision
 from context_guard.records import DEFERRED
 from context_guard.requests import chunk_id
 from context_guard.stages import Plan, Settlement
@@ -54,13 +52,12 @@ def _sized(decision: Decision, plan: Plan, settlement: Settlement) -> str:
     judged = {index for item in settlement.keep_sets if item.entry_id == decision.entry_id for index in item.kept}
     if len(judged) == len(cut.chunks):
         return f"All of its {plural(len(cut.chunks), 'chunk')} stay ({decision.reason})."
-    cited, held = _added(decision, plan, cut, judged)
-    kept = judged | cited | held
+    kept = {*judged, *decision.cited, *decision.held}
     added = [
         f"{_named(indexes)} {why}"
         for indexes, why in (
-            (cited, "in files that the answer names (keepCitedFiles)"),
-            (held, "held whatever the judge says (hardKeeps)"),
+            (decision.cited, "in files that the answer names (keepCitedFiles)"),
+            (decision.held, "held whatever the judge says (hardKeeps)"),
         )
         if indexes
     ]
@@ -78,23 +75,8 @@ def _sized(decision: Decision, plan: Plan, settlement: Settlement) -> str:
     )
 
 
-def _added(decision: Decision, plan: Plan, cut: Cut, judged: set[int]) -> tuple[set[int], set[int]]:
-    """What stays beside what the judge kept: cited, and held."""
-    config = plan.config
-    candidate = next(item for item in plan.items.large if item.entry_id == decision.entry_id)
-    span = next(span for span in plan.spans if span.start_id == candidate.run_id)
-    cited: set[int] = set()
-    if config.keep_cited_files:
-        cited = {chunk.index for chunk in cut.chunks if cited_files(chunk.files, span.answer)} - judged
-    held: set[int] = set()
-    if config.hard_keeps:
-        holds = find_holds(candidate, cut, span, config)
-        held = set(add_holds(sorted(judged | cited), cut, holds)) - judged - cited
-    return cited, held
-
-
-def _named(indexes: set[int]) -> str:
-    names = [chunk_id(index) for index in sorted(indexes)]
+def _named(indexes: tuple[int, ...]) -> str:
+    names = [chunk_id(index) for index in indexes]
     more = [f"{len(names) - MOST_NAMED} more"] if len(names) > MOST_NAMED else []
     return ", ".join([*names[:MOST_NAMED], *more])
 

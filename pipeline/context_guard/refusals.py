@@ -38,15 +38,17 @@ class Refusal(Struct, frozen=True):
     """What the server asks to wait at least, 0 when it does not say; None: sending the same again has no use."""
     is_final: bool = False
     """No other request of this judge has any use either: the key or the address is wrong."""
+    replied: bool = False
+    """Whether it is the server's own answer; otherwise there was none, or nothing was sent."""
 
 
 def read_refusal(status: int, headers: Mapping[str, str], body: bytes, now: float) -> Refusal:
     """`headers` by lower-case name; `now` in seconds since the epoch, for a `retry-after` that is a date."""
     kind, message = _said(body)
     if status == 413 or any(mark in f"{kind} {message}".lower() for mark in _OVERFLOW):
-        return Refusal("oversize", _line(status, kind, message))
+        return Refusal("oversize", _line(status, kind, message), replied=True)
     again = (wait_ms(headers, now) or 0) if status in _AGAIN else None
-    return Refusal("error", _line(status, kind, message), again, is_final=status in _FINAL)
+    return Refusal("error", _line(status, kind, message), again, is_final=status in _FINAL, replied=True)
 
 
 def wait_ms(headers: Mapping[str, str], now: float) -> int | None:

@@ -6,10 +6,13 @@ A judge is named by a reference (docs/judges.md): `jev`, `typesafe/jev-latest`, 
 
 from collections.abc import Mapping
 from typing import Literal
-from urllib.parse import parse_qs, urlsplit, urlunsplit
+from urllib.parse import parse_qs, urlsplit
 
+import msgspec
 from msgspec import Struct
 from returns.result import Failure, Result, Success
+
+from context_guard.addresses import read_root
 
 Wire = Literal["system-one", "logprobs"]
 
@@ -58,6 +61,8 @@ class _Provider(Struct, frozen=True):
     context_tokens: int = JEV_TOKENS
     prefix: str = ""
     """Added to a root from the environment."""
+    port: int | None = None
+    """Where a root from the environment may lack one."""
 
 
 PROVIDERS: dict[str, _Provider] = {
@@ -117,7 +122,11 @@ PROVIDERS: dict[str, _Provider] = {
         root="http://127.0.0.1:8080", wire="logprobs", root_name="LLAMA_CPP_BASE_URL", key_name="LLAMA_CPP_API_KEY"
     ),
     "ollama": _Provider(
-        root="http://127.0.0.1:11434", wire="logprobs", root_name="OLLAMA_HOST", key_name="OLLAMA_API_KEY"
+        root="http://127.0.0.1:11434",
+        wire="logprobs",
+        root_name="OLLAMA_HOST",
+        key_name="OLLAMA_API_KEY",
+        port=11434,
     ),
     "vllm": _Provider(
         root="http://127.0.0.1:8000", wire="logprobs", root_name="VLLM_BASE_URL", key_name="VLLM_API_KEY"
@@ -147,25 +156,27 @@ def find_server(reference: str, environment: Mapping[str, str]) -> Result[Server
     model = model or environment.get(provider.model_name, "") or provider.model
     if not model:
         return Failure(f"{name} needs a model: {name}/MODEL")
-    root = environment.get(provider.root_name, "").rstrip("/")
-    if root and "://" not in root:
-        root = f"http://{root}"
-    if root and provider.prefix and not root.endswith(provider.prefix):
-        root += provider.prefix
     wire = wire or provider.wire
-    return _checked(
-        Server(
-            name=f"{name}/{model}" if wire == "system-one" else f"{name}/{model} (log-probabilities)",
-            wire=wire,
-            url=endpoint(root or provider.root, wire),
-            model=model,
-            key_name=provider.key_name,
-            needs_key=provider.needs_key,
-            usd_per_million=provider.usd_per_million,
-            context_tokens=provider.context_tokens,
-        ),
-        environment,
+    server = Server(
+        name=f"{name}/{model}" if wire == "system-one" else f"{name}/{model} (log-probabilities)",
+        wire=wire,
+        url=endpoint(provider.root, wire),
+        model=model,
+        key_name=provider.key_name,
+        needs_key=provider.needs_key,
+        usd_per_million=provider.usd_per_million,
+        context_tokens=provider.context_tokens,
     )
+    value = environment.get(provider.root_name, "").strip()
+    if not value:
+        return Success(server)
+    root = read_root(provider.root_name, value, provider.port)
+    return root.bind(lambda found: _checked(_moved(server, found, provider.prefix), provider.root_name, environment))
+
+
+def _moved(server: Server, root: str, prefix: str) -> Server:
+    whole = root if root.endswith(prefix) else root + prefix
+    return msgspec.structs.replace(server, url=endpoint(whole, server.wire))
 
 
 def endpoint(root: str, wire: Wire) -> str:
@@ -179,41 +190,40 @@ def endpoint(root: str, wire: Wire) -> str:
 
 
 def _by_address(reference: str, wire: Wire, environment: Mapping[str, str]) -> Result[Server, str]:
-    try:
-        parts = urlsplit(reference)
-        host, _ = parts.hostname, parts.port
-    except ValueError:
-        return Failure("the judge's address cannot be read")
-    if not host:
-        return Failure("the judge's address names no host")
-    if parts.username or parts.password:
-        return Failure(f"the judge's address holds a key or password: put it into {KEY}")
-    if not parts.fragment:
-        return Failure("the judge's address names no model: add #MODEL")
-    asked = parse_qs(parts.query)
+    what = "the judge's address"
+    address, _, model = reference.partition("#")
+    address, _, query = address.partition("?")
+    if "@" in address.partition("://")[2].partition("/")[0]:
+        return Failure(f"{what} holds a key or password: put it into {KEY}")
+    if not model:
+        return Failure(f"{what} names no model: add #MODEL")
+    asked = parse_qs(query)
     tokens = asked.pop("context", ["0"])[0]
     if asked:
-        return Failure(f"the judge's address has an unknown part ?{next(iter(asked))}= (known: context)")
+        return Failure(f"{what} has an unknown part ?{next(iter(asked))}= (known: context)")
     if not tokens.isdecimal():
-        return Failure("context= in the judge's address is no whole number")
-    url = endpoint(urlunsplit((parts.scheme, parts.netloc, parts.path, "", "")), wire)
-    name = f"{parts.netloc}/{parts.fragment}"
-    return _checked(
-        Server(
-            name=name if wire == "system-one" else f"{name} (log-probabilities)",
-            wire=wire,
-            url=url,
-            model=parts.fragment,
-            key_name=KEY,
-            context_tokens=int(tokens) or JEV_TOKENS,
-        ),
-        environment,
+        return Failure(f"context= in {what} is no whole number")
+    return read_root(what, address).bind(lambda root: _addressed(root, model, wire, int(tokens), environment))
+
+
+def _addressed(root: str, model: str, wire: Wire, tokens: int, environment: Mapping[str, str]) -> Result[Server, str]:
+    name = f"{urlsplit(root).netloc}/{model}"
+    server = Server(
+        name=name if wire == "system-one" else f"{name} (log-probabilities)",
+        wire=wire,
+        url=endpoint(root, wire),
+        model=model,
+        key_name=KEY,
+        context_tokens=tokens or JEV_TOKENS,
     )
+    return _checked(server, "", environment)
 
 
-def _checked(server: Server, environment: Mapping[str, str]) -> Result[Server, str]:
+def _checked(server: Server, variable: str, environment: Mapping[str, str]) -> Result[Server, str]:
+    """`variable`: where the address is from, when it is not the reference itself."""
     is_plain = urlsplit(server.url).scheme != "https"
     if is_plain and not server.is_loopback and environment.get(ALLOW_HTTP) != "1":
+        source = f" (from {variable})" if variable else ""
         risk = "what the judge reads would cross the network in the clear"
-        return Failure(f"{server.url} is not https: {risk} ({ALLOW_HTTP}=1 allows it)")
+        return Failure(f"{server.url}{source} is not https: {risk} ({ALLOW_HTTP}=1 allows it)")
     return Success(server)

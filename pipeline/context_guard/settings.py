@@ -1,6 +1,7 @@
 """Settings as text: read leniently, with a warning for what is not usable; patched without losing a key."""
 
 import json
+from collections import Counter
 from functools import cache
 from typing import TYPE_CHECKING, Any, get_type_hints
 
@@ -74,6 +75,13 @@ def unknown_keys(source: bytes | str) -> "Result[tuple[str, ...], ConfigError]":
     return _read_object(source).map(lambda settings: tuple(key for key in settings if key not in _fields()))
 
 
+def repeated_keys(source: bytes | str) -> "Result[tuple[str, ...], ConfigError]":
+    """Keys that the object has more than once, of which JSON readers silently take the last."""
+    return _read_pairs(source).map(
+        lambda pairs: tuple(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
+    )
+
+
 def range_of(key: str) -> str:
     """What a setting accepts, in words; `key` as on disk."""
     annotated = _types()[_fields()[key].name]
@@ -84,7 +92,7 @@ def range_of(key: str) -> str:
     if kind is str:
         return "`local`, `jev`, `local+jev` or `provider/id`"
     if kind == tuple[str, ...]:
-        return "a list of tool names"
+        return 'a list of tool names: ["edit", "write"]'
     return f"{'a whole number' if kind is int else 'a number'} from {meta.ge} to {meta.le}"
 
 
@@ -94,16 +102,26 @@ def config_schema() -> dict[str, Any]:
 
 
 def _read_object(source: bytes | str) -> "Result[dict[str, Any], ConfigError]":
+    return _read_pairs(source).map(dict)
+
+
+def _read_pairs(source: bytes | str) -> "Result[list[tuple[str, Any]], ConfigError]":
     from returns.result import Failure, Success  # only here: most programs read no settings, and it takes a while
+
+    top: list[list[tuple[str, Any]]] = [[]]
+
+    def read(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        top[0] = pairs  # the outermost object is the last to be complete
+        return dict(pairs)
 
     try:
         text = source.decode("utf-8-sig") if isinstance(source, bytes) else source
-        settings = json.loads(text)
+        settings = json.loads(text, object_pairs_hook=read)
     except (ValueError, RecursionError) as error:
         return Failure(ConfigError(f"not JSON: {error}"))
     if not isinstance(settings, dict):
         return Failure(ConfigError(f"not a JSON object but {_printed(settings)}"))
-    return Success(settings)
+    return Success(top[0])
 
 
 def _lenient(key: str, value: Any) -> Any:

@@ -10,11 +10,13 @@ from typing import Any, NoReturn
 import click
 
 from context_guard_effects.cli.exits import EXIT_CODES, INTERRUPTED, OK, OUR_DEFECT, UNWRITABLE, USAGE, Stop
+from context_guard_effects.cli.nearest import NearestGroup
+from context_guard_effects.cli.output import warn
 
 COMMANDS = ("distill", "explain", "status", "stage", "trace", "recall", "config", "judge")
 
 
-class ContextGuard(click.Group):
+class ContextGuard(NearestGroup):
     """Every error ends here: as one line on stderr and an exit code, whatever went wrong."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -39,37 +41,37 @@ class ContextGuard(click.Group):
 
 
 def _report(error: BaseException) -> int:
-    """Says what went wrong and gives the exit code."""
+    """Says what went wrong, what had been done all the same, and gives the exit code."""
+    message, code = _told(error)
+    if message:
+        warn("; ".join([message, *getattr(error, "__notes__", ())]))
+    return code
+
+
+def _told(error: BaseException) -> tuple[str, int]:
     match error:
         case click.exceptions.Exit(exit_code=code):
-            return int(code)
+            return "", int(code)
         case SystemExit(code=int(code)):
-            return code
+            return "", code
         case Stop(message=message, code=code):
-            return _say(message, code)
+            return message, code
         case click.UsageError(ctx=context):
             said = error.format_message()
             stop = "" if said.endswith((".", "?", "!")) else "."
             hint = f"{stop} Try: {context.command_path} --help" if context else ""
-            return _say(f"{said}{hint}", USAGE)
+            return f"{said}{hint}", USAGE
         case KeyboardInterrupt() | click.Abort():
-            return _say("interrupted", INTERRUPTED)
+            return "interrupted", INTERRUPTED
         case BaseExceptionGroup() if error.subgroup(KeyboardInterrupt):
-            return _say("interrupted", INTERRUPTED)
+            return "interrupted", INTERRUPTED
         case OSError():
             _forget_stdout()
-            return _say(f"cannot write to stdout: {(error.strerror or str(error)).lower()}", UNWRITABLE)
+            return f"cannot write to stdout: {(error.strerror or str(error)).lower()}", UNWRITABLE
         case MemoryError():
-            return _say("out of memory", OUR_DEFECT)
+            return "out of memory", OUR_DEFECT
         case _:
-            return _say(f"a defect of context-guard, please report it: {type(error).__name__}: {error}", OUR_DEFECT)
-
-
-def _say(message: str, code: int) -> int:
-    with contextlib.suppress(OSError, ValueError):
-        printable = "".join(char if char.isprintable() else " " for char in message)
-        click.echo(f"context-guard: {' '.join(printable.split())}", err=True)
-    return code
+            return f"a defect of context-guard, please report it: {type(error).__name__}: {error}", OUR_DEFECT
 
 
 def _forget_stdout() -> None:

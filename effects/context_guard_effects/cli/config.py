@@ -7,10 +7,11 @@ import click
 
 from context_guard_effects.cli import options
 from context_guard_effects.cli.exits import WARNED
+from context_guard_effects.cli.nearest import NearestGroup
 from context_guard_effects.cli.output import write, write_json
 
 
-@click.group(no_args_is_help=False)
+@click.group(cls=NearestGroup, no_args_is_help=False)
 def command() -> None:
     """Show the settings, or check a file of them."""
 

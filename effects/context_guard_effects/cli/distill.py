@@ -35,6 +35,7 @@ def command(
 
     Each finished run is judged by its own answer. Without --write SESSION is not changed.
     """
+    from context_guard.text import plural
     from context_guard_effects.cli.judging import check_answered, judge_transcript
     from context_guard_effects.cli.sources import open_session
     from context_guard_effects.cli.table import as_table, below, summary, to_json
@@ -44,10 +45,15 @@ def command(
     if recording is not None:
         _record(distilled, recording, session)
     edits = _append(source, distilled) if append else 0
-    if as_json:
-        write_json(_described(session, source) | to_json(distilled, written=edits))
-    else:
-        write(as_table(distilled) + below(distilled) + summary(distilled, written=edits if append else None) + "\n")
+    try:
+        if as_json:
+            write_json(_described(session, source) | to_json(distilled, written=edits))
+        else:
+            write(as_table(distilled) + below(distilled) + summary(distilled, written=edits if append else None) + "\n")
+    except BaseException as error:
+        if edits:
+            error.add_note(f"{plural(edits, 'edit')} and the record were appended to {session} all the same")
+        raise
     check_answered(distilled)
 
 
@@ -76,6 +82,7 @@ def _append(source: "Source", distilled: "Distilled") -> int:
     edits = edits_of(distilled)
     if not edits:
         return 0
+    _check_leaf(source, frozenset(draft.target for draft in edits))
     try:
         appended = append_drafts(source.file, drafts, random_ids(), now_iso())
     except HostError as error:
@@ -83,3 +90,20 @@ def _append(source: "Source", distilled: "Distilled") -> int:
     for skipped in appended.skipped:
         warn(f"no edit of {skipped.target}: {skipped.reason}")
     return len(edits) - len(appended.skipped)
+
+
+def _check_leaf(source: "Source", targets: frozenset[str]) -> None:
+    """Edits hold behind the last entry of the file, where Pi goes on, whatever leaf they were judged at."""
+    from context_guard.formats.pi_session import branch, edits_in_force, select
+
+    session, head = source.file.session, source.transcript.head
+    if head == session.leaf:
+        return
+    path = [session.entries[place] for place in branch(session)]
+    if all(entry["id"] != head for entry in path):
+        said = f"{head} is not on the branch of the last entry, {session.leaf}, behind which edits are appended"
+        raise Stop(f"nothing was written: {said}. Go on from {head} in Pi first (/tree).", UNWRITABLE)
+    if again := sorted(targets & edits_in_force(path, select(path)).keys()):
+        said = f"behind {head} the session already has edits of {', '.join(again)}"
+        raise Stop(f"nothing was written: {said}. Leave out --leaf.", UNWRITABLE)
+    warn(f"judged as of {head}, but the edits go behind the last entry, {session.leaf}: Pi goes on there")

@@ -7,12 +7,13 @@ import click
 
 from context_guard_effects.cli import options
 from context_guard_effects.cli.exits import UNREADABLE, Stop
+from context_guard_effects.cli.nearest import nearest
 from context_guard_effects.cli.output import write, write_json
 
 
 @click.command()
 @options.session
-@click.argument("entry")
+@options.entry
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON value for programs.")
 @options.judging
 def command(session: Path, entry: str, as_json: bool, leaf: str | None, **how: Any) -> None:
@@ -24,7 +25,7 @@ def command(session: Path, entry: str, as_json: bool, leaf: str | None, **how: A
     import msgspec
 
     from context_guard.explain import explain, explanation_text
-    from context_guard_effects.cli.judging import judge_transcript
+    from context_guard_effects.cli.judging import check_answered, judge_transcript
     from context_guard_effects.cli.sources import first_few, open_session
 
     source = open_session(session, leaf)
@@ -32,7 +33,8 @@ def command(session: Path, entry: str, as_json: bool, leaf: str | None, **how: A
     if entry not in known:
         where = "is on another branch: give --leaf" if entry in source.file.session.places else "is not in this session"
         outputs = [item.id for item in source.transcript.entries if item.role == "tool"]
-        raise Stop(f"entry {entry!r} {where}; tool outputs of this branch: {first_few(outputs)}", UNREADABLE)
+        hint = "" if entry in source.file.session.places else nearest(entry, source.file.session.places)
+        raise Stop(f"entry {entry!r} {where}; tool outputs of this branch: {first_few(outputs)}.{hint}", UNREADABLE)
     distilled = judge_transcript(source.transcript, **how)
     explanation = explain(source.transcript, distilled.plan, distilled.settlement, entry)
     assert explanation is not None
@@ -40,3 +42,4 @@ def command(session: Path, entry: str, as_json: bool, leaf: str | None, **how: A
         write_json(msgspec.to_builtins(explanation))
     else:
         write(explanation_text(explanation))
+    check_answered(distilled)

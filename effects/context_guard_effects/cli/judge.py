@@ -7,17 +7,19 @@ import click
 
 from context_guard_effects.cli import options
 from context_guard_effects.cli.exits import UNJUDGED, Stop
+from context_guard_effects.cli.nearest import NearestGroup
 from context_guard_effects.cli.output import write
 
 if TYPE_CHECKING:
     from context_guard.answers import Answers
     from context_guard.requests import Request
+    from context_guard_effects.judges.port import Judge
 
 NEEDED = "src/retry.py:19:     return min(cap, base * 2 ** attempt)"
 NOISE = "docs/changelog.md:88: - a typo in the wording"
 
 
-@click.group(no_args_is_help=False)
+@click.group(cls=NearestGroup, no_args_is_help=False)
 def command() -> None:
     """Try out a judge."""
 
@@ -29,25 +31,33 @@ def command() -> None:
 def check(judge: str | None, config_file: Path | None, settings: tuple[str, ...]) -> None:
     """Ask one small question and print who answered, how fast and for how much.
 
-    Exit code 5 and one line say what is wrong: no key, a wrong key, an unknown model, no route, a wrong path, TLS.
+    Of `local+jev` or `jev,local` both are asked. Exit code 5 and one line say what is wrong: no key, a wrong key, an
+    unknown model, no route, a wrong path, TLS.
     """
+    from context_guard_effects.cli.judging import choose_judge
+    from context_guard_effects.cli.settings import read_settings
+    from context_guard_effects.judges.chain import Chain
+
+    config = read_settings(config_file, settings)
+    chosen = choose_judge(judge, config)
+    for each in (chosen.first, chosen.second) if isinstance(chosen, Chain) else (chosen,):
+        _check(each, config.timeout_ms)
+
+
+def _check(judge: "Judge", budget_ms: int) -> None:
     from functools import partial
 
     import trio
 
     from context_guard.answers import Answers
-    from context_guard_effects.cli.judging import choose_judge
-    from context_guard_effects.cli.settings import read_settings
     from context_guard_effects.judges.ask_all import ask_all
 
-    config = read_settings(config_file, settings)
-    chosen = choose_judge(judge or config.model, config)
     request = sample_request()
-    asked = trio.run(partial(ask_all, (request,), chosen, config.timeout_ms))
+    asked = trio.run(partial(ask_all, (request,), judge, budget_ms))
     outcome = asked.outcomes[0]
     if not isinstance(outcome, Answers):
-        said = outcome.detail or f"no answer within {config.timeout_ms / 1_000:g} s"
-        raise Stop(f"{chosen.name}: {said}", UNJUDGED)
+        said = outcome.detail or f"no answer within {budget_ms / 1_000:g} s"
+        raise Stop(f"{judge.name}: {said}", UNJUDGED)
     write(f"{summary(request, outcome, asked.ms)}\n")
 
 
@@ -91,11 +101,13 @@ def sample_request() -> "Request":
 
 
 def summary(request: "Request", answers: "Answers", ms: int) -> str:
+    from context_guard.answers import JudgeUsage
     from context_guard.text import format_probability, plural
 
     usage = answers.usage
+    paid = f"{usage.input_tokens:,} input tokens, ${usage.cost_usd:.6f}" if usage != JudgeUsage() else "at no cost"
     needed, noise = (format_probability(answers.yes_no(name)) for name in ("chunk_1", "chunk_2"))
     return (
         f"{answers.judge} answered {len(answers.answers)} of {plural(len(request.questions), 'question')} in {ms} ms, "
-        f"{usage.input_tokens:,} input tokens, ${usage.cost_usd:.6f}; the needed line {needed}, the other {noise}"
+        f"{paid}; P(needed) is {needed} for the line that the answer rests on and {noise} for the other one"
     )

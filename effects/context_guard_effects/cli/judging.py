@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
@@ -42,9 +43,7 @@ def judge_transcript(
     now: int | None,
 ) -> Distilled:
     config = read_settings(config_file, settings)
-    return run_pass(
-        transcript, config, choose_judge(judge or config.model, config), boundary_at(transcript, phase, now, last_run)
-    )
+    return run_pass(transcript, config, choose_judge(judge, config), boundary_at(transcript, phase, now, last_run))
 
 
 def run_pass(transcript: Transcript, config: Config, judge: Judge, boundary: Boundary) -> Distilled:
@@ -52,7 +51,15 @@ def run_pass(transcript: Transcript, config: Config, judge: Judge, boundary: Bou
         return trio.run(partial(distill, transcript, config, judge, boundary, on_progress))
 
 
-def choose_judge(name: str, config: Config) -> Judge:
+def choose_judge(name: str | None, config: Config) -> Judge:
+    """The judge of that name; without one that of the settings."""
+    name = config.model if name is None else name.strip()
+    if not name:
+        raise click.UsageError("--judge is empty: name one, such as local, or leave it out for that of the settings.")
+    if name == RECORDED:
+        raise click.UsageError(
+            "recorded: needs a file: --judge recorded:FILE, written before by distill --record FILE."
+        )
     if name.startswith(RECORDED):
         path = Path(name.removeprefix(RECORDED))
         match read_recording(read_file(path)):
@@ -62,21 +69,30 @@ def choose_judge(name: str, config: Config) -> Judge:
                 raise Stop(f"{path}: {error.message}", UNREADABLE)
     found = resolve_judge(name, os.environ, Settings(keep_share=config.keep_share))
     if isinstance(found, Failure):
-        raise click.UsageError(f"{name!r} is not a judge: {found.failure()}.")
+        raise click.UsageError(f"the judge {name!r} cannot be asked: {found.failure()}.")
     return found.unwrap()
 
 
 def check_answered(distilled: Distilled) -> None:
-    """Ends the command when requests were asked and the judge answered none; says so where it left some unanswered."""
+    """Ends the command when requests were asked and the judge answered none; says so where it left some unanswered, or
+    another judge answered in its place."""
     outcomes = distilled.settlement.outcomes
+    if missed := distilled.asked.missed:
+        count = f"{len(missed)} of {len(outcomes)} requests"
+        warn(f"the remote judge left {count} unanswered, there the embedded one decided: {_reason(missed)}")
     silent = [outcome for outcome in outcomes if isinstance(outcome, Unanswered)]
     if not silent:
         return
-    said = next((outcome.detail for outcome in silent if outcome.detail), "")
-    reason = said or ("the time budget (timeoutMs) ran out" if distilled.asked.timed_out else "no reason given")
+    reason = _reason(silent)
     if len(silent) == len(outcomes):
         raise Stop(f"the judge answered none of {len(outcomes)} requests: {reason}", UNJUDGED)
     warn(f"the judge left {len(silent)} of {len(outcomes)} requests unanswered, what they ask about is kept: {reason}")
+
+
+def _reason(silent: Sequence[Unanswered]) -> str:
+    said = next((outcome.detail for outcome in silent if outcome.detail), "")
+    is_late = any(outcome.reason == "timeout" for outcome in silent)
+    return said or ("the time budget (timeoutMs) ran out" if is_late else "no reason given")
 
 
 def _progress() -> AbstractContextManager[Progress | None]:

@@ -1,5 +1,7 @@
 """Arguments and options that several commands share."""
 
+import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -7,13 +9,51 @@ from typing import Any, TypeVar
 import click
 
 from context_guard_effects.cli.moment import read_moment
+from context_guard_effects.cli.nearest import NearestChoice
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 PATH = click.Path(path_type=Path)
 
+
+def read_entry(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    """An id, also where the whole `recall({"entryId":"…"})` of a note was pasted."""
+    if value is None:
+        return None
+    if (
+        isinstance(param, click.Argument)
+        and Path(value).is_file()
+        and not Path(ctx.params.get("session", "")).is_file()
+    ):
+        raise click.UsageError(
+            f"SESSION comes before ENTRY: context-guard {ctx.info_name} {value} {ctx.params['session']}", ctx
+        )
+    pasted = re.fullmatch(r"\s*(?:recall\()?\s*(\{.*\})\s*\)?\.?\s*", value, re.DOTALL)
+    if pasted is None:
+        return value
+    try:
+        given = json.loads(pasted[1])
+    except (ValueError, RecursionError):
+        given = {}
+    if not isinstance(given.get("entryId"), str):
+        raise click.BadParameter(
+            f'{value!r} holds no entry id: give the id alone, or recall({{"entryId":"ID"}}).', ctx, param
+        )
+    if others := given.keys() - {"entryId"}:
+        raise click.BadParameter(
+            f"{value!r} holds more than an entry id: give {', '.join(sorted(others))} as options.", ctx, param
+        )
+    return str(given["entryId"])
+
+
 session = click.argument("session", type=PATH)
-leaf = click.option("--leaf", metavar="ID", help="Take the branch that ends at this entry. [default: the last entry]")
+entry = click.argument("entry", callback=read_entry)
+leaf = click.option(
+    "--leaf",
+    metavar="ID",
+    callback=read_entry,
+    help="Take the branch that ends at this entry. [default: the last entry]",
+)
 config_file = click.option("--config", "config_file", type=PATH, metavar="FILE", help="Settings as JSON.")
 settings = click.option(
     "--set", "settings", metavar="KEY=VALUE", multiple=True, help="One setting, over those of --config. Repeatable."
@@ -33,7 +73,7 @@ last_run = click.option(
 
 phase = click.option(
     "--phase",
-    type=click.Choice(("run-end", "mid-run")),
+    type=NearestChoice(("run-end", "mid-run")),
     default="run-end",
     show_default=True,
     help="`mid-run` judges as a checkpoint would, whose run goes on after the leaf.",

@@ -31,12 +31,13 @@ def write_bytes(data: bytes) -> None:
 
 
 def write_file(path: Path, text: str) -> None:
-    """A new file or a new content, complete or not at all."""
+    """A new file or a new content, complete or not at all, and for its owner alone: it quotes a session."""
     partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
     try:
         if path.exists() and not path.is_file():
             raise Stop(f"cannot write to {path}: it is not a file", UNWRITABLE)
-        partial.write_bytes(text.encode())
+        with open(partial, "wb", opener=_private) as file:
+            file.write(text.encode())
         partial.replace(path)
     except (OSError, ValueError) as error:
         with contextlib.suppress(OSError, ValueError):
@@ -46,4 +47,12 @@ def write_file(path: Path, text: str) -> None:
 
 
 def warn(message: str) -> None:
-    print(f"context-guard: {message}", file=sys.stderr)
+    """One line on stderr, whatever the message quotes; where stderr is closed nobody can be told."""
+    printable = "".join(char if char.isprintable() else " " for char in message)
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        sys.stderr.write(f"context-guard: {' '.join(printable.split())}\n")
+        sys.stderr.flush()
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)

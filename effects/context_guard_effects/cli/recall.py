@@ -7,21 +7,24 @@ import click
 
 from context_guard_effects.cli import options
 from context_guard_effects.cli.exits import UNREADABLE, Stop
+from context_guard_effects.cli.nearest import nearest
 from context_guard_effects.cli.output import write, write_bytes
 
 if TYPE_CHECKING:
     from context_guard.transcript import Image
 
+COUNT = click.IntRange(min=1)
+
 
 @click.command()
 @options.session
-@click.argument("entry")
+@options.entry
 @click.option(
     "--pattern", metavar="RE", help="Only lines that match this regular expression (RE2), with their numbers."
 )
-@click.option("--offset", type=int, metavar="N", help="First line, from 1; with --pattern, of those that match.")
-@click.option("--limit", type=int, metavar="N", help="Most lines.")
-@click.option("--column", type=int, metavar="N", help="First character, from 1, of the line at --offset.")
+@click.option("--offset", type=COUNT, metavar="N", help="First line, from 1; with --pattern, of those that match.")
+@click.option("--limit", type=COUNT, metavar="N", help="Most lines.")
+@click.option("--column", type=COUNT, metavar="N", help="First character, from 1, of the line at --offset.")
 @click.option("--raw", is_flag=True, help="All of it, exactly as it is stored, without pages and notes.")
 @options.leaf
 def command(
@@ -43,6 +46,9 @@ def command(
     from context_guard.recall import recall
     from context_guard_effects.cli.sources import branch_through, open_session
 
+    paged = {"--pattern": pattern, "--offset": offset, "--limit": limit, "--column": column}
+    if raw and (given := [name for name, value in paged.items() if value is not None]):
+        raise click.UsageError(f"--raw prints all of it: leave out {' and '.join(given)}, or --raw.")
     source = open_session(session, leaf)
     transcript = source.transcript
     if leaf is None and entry in source.file.session.places and all(item.id != entry for item in transcript.entries):
@@ -53,7 +59,8 @@ def command(
         case Success(recalled):
             write("".join([recalled.text, "\n", *map(_listed, recalled.images)]))
         case Failure(error):
-            raise Stop(error.message, UNREADABLE)
+            hint = "" if entry in source.file.session.places else nearest(entry, source.file.session.places)
+            raise Stop(f"{error.message}{hint}", UNREADABLE)
 
 
 def _listed(image: "Image") -> str:

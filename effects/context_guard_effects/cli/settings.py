@@ -8,8 +8,16 @@ import click
 from returns.result import Failure
 
 from context_guard.config import Config
-from context_guard.settings import ParsedConfig, apply_settings, config_schema, parse_config, unknown_keys
+from context_guard.settings import (
+    ParsedConfig,
+    apply_settings,
+    config_schema,
+    parse_config,
+    repeated_keys,
+    unknown_keys,
+)
 from context_guard_effects.cli.exits import UNREADABLE, Stop
+from context_guard_effects.cli.nearest import nearest
 from context_guard_effects.cli.output import warn
 from context_guard_effects.cli.sources import read_file
 
@@ -36,20 +44,15 @@ def check_settings(path: Path) -> tuple[ParsedConfig, tuple[str, ...]]:
     if isinstance(found, Failure):
         raise Stop(f"{path}: {found.failure().message}", UNREADABLE)
     parsed, unknown = found.unwrap(), unknown_keys(data).unwrap()
-    return parsed, (*parsed.warnings, *(f"{key}: not a setting.{nearest(key)}" for key in unknown))
+    return parsed, (
+        *parsed.warnings,
+        *(f"{key}: given more than once; only the last one counts" for key in repeated_keys(data).unwrap()),
+        *(f"{key}: not a setting.{nearest(key, keys())}" for key in unknown),
+    )
 
 
 def keys() -> tuple[str, ...]:
     return tuple(config_schema()["$defs"]["Config"]["properties"])
-
-
-def nearest(key: str) -> str:
-    """A hint at the setting that was meant, with a space in front; empty when none is close."""
-    from difflib import get_close_matches
-
-    lowered = {known.lower(): known for known in keys()}
-    found = get_close_matches(key.lower(), lowered, n=1, cutoff=0.6)
-    return f" Did you mean {lowered[found[0]]}?" if found else ""
 
 
 def _assignment(text: str) -> tuple[str, Any]:
@@ -57,7 +60,7 @@ def _assignment(text: str) -> tuple[str, Any]:
     if not equals:
         raise click.UsageError(f"--set takes KEY=VALUE, not {text!r}.")
     if key not in keys():
-        raise click.UsageError(f"{key!r} is not a setting.{nearest(key)}")
+        raise click.UsageError(f"{key!r} is not a setting.{nearest(key, keys())}")
     try:
         return key, json.loads(value)
     except (ValueError, RecursionError):

@@ -10,6 +10,8 @@ from context_guard.formats.pi import to_transcript
 from context_guard.formats.pi_session import PiSession
 from context_guard.transcript import Transcript
 from context_guard_effects.cli.exits import UNREADABLE, Stop
+from context_guard_effects.cli.nearest import nearest
+from context_guard_effects.cli.output import warn
 from context_guard_effects.hosts.errors import HostError
 from context_guard_effects.hosts.pi import SessionFile, read_session
 
@@ -29,8 +31,23 @@ def open_session(path: Path, leaf: str | None) -> Source:
         raise Stop(error.message, UNREADABLE) from error
     if leaf is not None and leaf not in file.session.places:
         last = [entry["id"] for entry in file.session.entries[-FIRST_FEW:]]
-        raise Stop(f"{path} has no entry {leaf!r}; its last entries are {', '.join(last) or 'none'}", UNREADABLE)
+        hint = nearest(leaf, file.session.places)
+        raise Stop(f"{path} has no entry {leaf!r}; its last entries are {', '.join(last) or 'none'}.{hint}", UNREADABLE)
+    if said := _broken(file.session):
+        warn(f"{path}: {said}")
     return Source(file=file, transcript=to_transcript(file.session, leaf))
+
+
+def _broken(session: PiSession) -> str:
+    """Which lines were passed over; empty when all of them could be read."""
+    if session.torn and len(session.broken_lines) == 1:
+        return "its last line is broken and was passed over; Pi may still be writing it"
+    if not session.broken_lines:
+        return ""
+    numbers = [str(line) for line in session.broken_lines]
+    more = f" and {len(numbers) - FIRST_FEW} more" if len(numbers) > FIRST_FEW else ""
+    where = f"{'line' if len(numbers) == 1 else 'lines'} {', '.join(numbers[:FIRST_FEW])}{more}"
+    return f"{where} cannot be read and {'was' if len(numbers) == 1 else 'were'} passed over, as Pi does"
 
 
 def branch_through(file: SessionFile, entry_id: str) -> Transcript:

@@ -7,6 +7,7 @@ import click
 
 from context_guard_effects.cli import options
 from context_guard_effects.cli.exits import UNREADABLE, Stop
+from context_guard_effects.cli.nearest import NearestChoice, nearest
 from context_guard_effects.cli.output import write_json
 
 if TYPE_CHECKING:
@@ -18,10 +19,17 @@ PLANNED = ("span", "candidates", "chunks", "segments", "requests")
 SETTLED = ("answers", "keep-sets", "drafts")
 
 
+class StageName(NearestChoice):
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if value not in self.choices and Path(str(value)).is_file():
+            raise click.UsageError(f"NAME comes before SESSION: context-guard stage chunks {value}", ctx)
+        return super().convert(value, param, ctx)
+
+
 @click.command()
-@click.argument("name", type=click.Choice((*PLANNED, *SETTLED)), metavar="NAME")
+@click.argument("name", metavar="NAME", type=StageName((*PLANNED, *SETTLED)))
 @options.session
-@click.option("--entry", metavar="ID", help="Only what is about this entry.")
+@click.option("--entry", metavar="ID", callback=options.read_entry, help="Only what is about this entry.")
 @options.judging
 def command(
     name: str,
@@ -38,6 +46,10 @@ def command(
     from context_guard_effects.cli.sources import open_session
 
     transcript = open_session(session, leaf).transcript
+
+    def write_values(values: list[Value]) -> None:
+        write_json([value for _, value in (_about(values, entry, name, transcript) if entry else values)])
+
     if name in PLANNED:
         from context_guard.stages import plan
         from context_guard_effects.cli.moment import boundary_at
@@ -48,12 +60,13 @@ def command(
         made = plan(transcript, config, boundary)
         if name == "requests" and how["judge"] is not None and write_bodies(made, how["judge"], entry):
             return
-        values = planned(made, name)
+        write_values(planned(made, name))
     else:
-        from context_guard_effects.cli.judging import judge_transcript
+        from context_guard_effects.cli.judging import check_answered, judge_transcript
 
-        values = settled(judge_transcript(transcript, **how), name)
-    write_json([value for _, value in (_about(values, entry, name, transcript) if entry else values)])
+        distilled = judge_transcript(transcript, **how)
+        write_values(settled(distilled, name))
+        check_answered(distilled)
 
 
 def write_bodies(plan: "Plan", name: str, entry: str | None) -> bool:
@@ -118,7 +131,9 @@ def _about(values: list[Value], entry: str, name: str, transcript: "Transcript")
     if not found:
         known = [item.id for item in transcript.entries if any(item.id in ids for ids, _ in values)]
         what = "is not in this branch" if all(item.id != entry for item in transcript.entries) else "has none"
-        raise Stop(f"entry {entry!r} {what}; entries with {name}: {first_few(known)}", UNREADABLE)
+        raise Stop(
+            f"entry {entry!r} {what}; entries with {name}: {first_few(known)}.{nearest(entry, known)}", UNREADABLE
+        )
     return found
 
 

@@ -1,5 +1,6 @@
 """`context-guard status`: what the guard keeps out of a session's context now, and what its passes did."""
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +31,17 @@ def command(session: Path, as_json: bool, leaf: str | None) -> None:
     if as_json:
         write_json({"session": str(session), "leaf": transcript.head, **_plain(savings)})
     else:
-        write("".join(f"{line}\n" for line in status_lines(savings)))
+        write("".join(f"{line}\n" for line in [*status_lines(savings), _next(session, savings)]))
+
+
+def _next(session: Path, savings: "Savings") -> str:
+    """What to run next, ready to be pasted."""
+    from context_guard.printable import visible_line
+
+    file = visible_line(shlex.quote(str(session)))
+    if savings.last is None:
+        return f"Next: context-guard distill {file} shows what could go; it changes nothing without --write."
+    return f"Why: context-guard explain {file} ID. The original: context-guard recall {file} ID."
 
 
 def _plain(savings: "Savings") -> dict[str, Any]:

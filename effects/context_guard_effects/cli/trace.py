@@ -8,7 +8,7 @@ import click
 
 from context_guard_effects.cli import options
 from context_guard_effects.cli.exits import UNWRITABLE, Stop
-from context_guard_effects.cli.output import write
+from context_guard_effects.cli.output import write, write_file
 
 
 @click.command()
@@ -40,9 +40,9 @@ def command(
         raise Stop(f"{session} would be written over: give another folder than {folder}", UNWRITABLE)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for name, text in files.items():
-            (folder / name).write_bytes(text.encode())
     except OSError as error:
         raise Stop(f"cannot write to {folder}: {(error.strerror or str(error)).lower()}", UNWRITABLE) from error
+    for name, text in files.items():
+        write_file(folder / name, text)
     write("".join(f"{folder / name}\n" for name in files))
     check_answered(distilled)

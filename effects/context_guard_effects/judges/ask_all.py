@@ -4,6 +4,7 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Any
 
+import msgspec
 import trio
 
 from context_guard.answers import Answered, Answers, Asked, Unanswered
@@ -60,14 +61,13 @@ async def _ask_both(
         on_progress,
     )
     found = {outcome.request_id: outcome for outcome in second.outcomes}
-    return _asked(
-        tuple(
-            chain.combined(request, said, asked, found.get(request.id))
-            for request, said, asked in zip(requests, first.outcomes, left, strict=True)
-        ),
-        chain,
-        began,
+    outcomes = tuple(
+        chain.combined(request, said, asked, found.get(request.id))
+        for request, said, asked in zip(requests, first.outcomes, left, strict=True)
     )
+    answered = {outcome.request_id for outcome in outcomes if isinstance(outcome, Answers)}
+    missed = (silent for silent in second.outcomes if isinstance(silent, Unanswered) and silent.request_id in answered)
+    return msgspec.structs.replace(_asked(outcomes, chain, began), missed=tuple(missed))
 
 
 async def _ask_each(

@@ -3,6 +3,7 @@
 httpx is imported with the first request: a guard that judges locally never pays for it.
 """
 
+import os
 import socket
 import ssl
 import time
@@ -12,6 +13,7 @@ from functools import cache
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+import msgspec
 import trio
 from msgspec import Struct
 from returns.result import Failure, Result, Success
@@ -79,7 +81,7 @@ class Connection:
                 request_id=request_id,
                 reason=refusal.reason,
                 detail=refusal.detail,
-                replied=is_sent and refusal.detail.startswith("http "),
+                replied=is_sent and refusal.replied,
                 started=is_sent,
                 again_ms=refusal.again_ms,
             )
@@ -88,7 +90,8 @@ class Connection:
     def _problem(self) -> Refusal | None:
         """What is wrong before anything is sent."""
         if self.server.needs_key and not self._key:
-            return Refusal("error", f"{self.server.key_name} is not set", is_final=True)
+            said = f"{self.server.key_name} is not set (--judge local needs no key)"
+            return Refusal("error", said, is_final=True)
         if not (self._key.isascii() and self._key.isprintable()):
             return Refusal(
                 "error", f"the key in {self.server.key_name} holds a character that no key has", is_final=True
@@ -112,9 +115,11 @@ class Connection:
         async with aclosing(response):
             status, given = response.status_code, response.headers
             if 300 <= status < 400:
-                return Refusal("error", f"http {status}: it redirects elsewhere, which is not followed", is_final=True)
+                said = "it redirects elsewhere, which is not followed"
+                return Refusal("error", f"http {status}: {said}", is_final=True, replied=True)
             if given.get("content-encoding", "identity") != "identity":
-                return Refusal("error", f"http {status}: the reply is compressed, though none was asked for")
+                said = "the reply is compressed, though none was asked for"
+                return Refusal("error", f"http {status}: {said}", replied=True)
             read = bytearray()
             with trio.CancelScope() as reading:
                 async for piece in response.aiter_raw():
@@ -123,7 +128,7 @@ class Connection:
                         # Leaving the loop would leave httpx's nested generators unfinished; this ends the innermost.
                         reading.cancel()
         if len(read) > MAX_REPLY:
-            return Refusal("error", f"http {status}: the reply has more than {MAX_REPLY:,} bytes")
+            return Refusal("error", f"http {status}: the reply has more than {MAX_REPLY:,} bytes", replied=True)
         if status != 200:
             refusal = read_refusal(status, _lower(given), bytes(read), time.time())
             return self._without_key(refusal)
@@ -139,8 +144,7 @@ class Connection:
     def _without_key(self, refusal: Refusal) -> Refusal:
         if not self._key or self._key not in refusal.detail:
             return refusal
-        detail = refusal.detail.replace(self._key, "[the key]")
-        return Refusal(refusal.reason, detail, refusal.again_ms, refusal.is_final)
+        return msgspec.structs.replace(refusal, detail=refusal.detail.replace(self._key, "[the key]"))
 
 
 def _new_client(server: Server) -> "httpx.AsyncClient":
@@ -199,9 +203,8 @@ def _refusal_of(error: Exception, server: Server) -> Refusal:
     if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):
         if any(isinstance(cause, socket.gaierror) for cause in causes):
             return Refusal("error", f"no route to {host}: the name is not known", again_ms=0)
-        words = next(
-            (cause.strerror for cause in causes if isinstance(cause, OSError) and cause.strerror), "no connection"
-        )
+        numbers = [cause.errno for cause in causes if isinstance(cause, OSError) and cause.errno]
+        words = os.strerror(numbers[0]) if numbers else "no connection"
         return Refusal("error", f"no route to {host}: {words.lower()}", again_ms=0)
     if isinstance(error, httpx.ReadError | httpx.WriteError | httpx.RemoteProtocolError):
         return Refusal("error", f"the connection to {host} was lost before the reply was whole")

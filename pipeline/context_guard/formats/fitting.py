@@ -11,10 +11,15 @@ Edits = Mapping[str, Texts | None]
 """Entry id → the texts that the model sees instead; None: it does not see the entry."""
 
 
-def fit(messages: Sequence[Message], ids: Sequence[str], edits: Edits) -> dict[int, Texts | None]:
-    """Place of the entry → what it shows. An omitted exchange goes as a whole, behind the stub on its prompt, or stays.
+Changes = Mapping[int, Texts | None]
+"""Place of the entry in the list's `Message`s → the same."""
 
-    It stays where something stands in it that may not go, or where a call would lose its result.
+
+def fit(messages: Sequence[Message], ids: Sequence[str], edits: Edits) -> Changes:
+    """The edits that a provider can take, by the place of their entry.
+
+    An omitted exchange goes as a whole, behind the stub on its prompt. It stays where something stands in it that may
+    not go, or where a call would lose its result.
     """
     changes = {
         place: _clean(edits[entry_id])

@@ -57,35 +57,35 @@ def entry_ids(messages: Sequence[Message]) -> tuple[str, ...]:
     Left out is what hosts drop or make anew: thinking, signatures, cache marks, the providers' own ids. So adding
     messages at the end changes no id, and the id of a tool result depends on its call and its raw content alone.
     """
-    seen: dict[bytes, int] = {}
+    seen: dict[str, int] = {}
     ids: list[str] = []
     for message in messages:
-        said = _said(message)
+        said = _digest(_said(message))
         count = seen.get(said, 0)
         seen[said] = count + 1
-        ids.append(blake2b(said + count.to_bytes(4), digest_size=ID_BYTES).hexdigest())
+        ids.append(said if count == 0 else _digest(f"{said} {count}"))
     return tuple(ids)
 
 
-def _said(message: Message) -> bytes:
-    """A digest of the content, each part with its length in front."""
+def _digest(text: str) -> str:
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=ID_BYTES).hexdigest()
+
+
+def _said(message: Message) -> str:
+    """The content as one text; the lengths in front of it tell where each part ends."""
     result = only_result(message.blocks)
-    parts = [message.role, result.call_id if result is not None else "", text_of(message.blocks)]
-    for call in calls_of(message.blocks):
-        parts += (call.id, call.name, _canonical(call.args))
+    parts = [message.role, "" if result is None else result.call_id, text_of(message.blocks)]
+    if message.role == "assistant":
+        for call in calls_of(message.blocks):
+            parts += (call.id, call.name, _canonical(call.args))
     parts += message.digests
-    digest = blake2b(digest_size=16)
-    for part in parts:
-        data = part.encode("utf-8", "surrogatepass")
-        digest.update(len(data).to_bytes(8))
-        digest.update(data)
-    return digest.digest()
+    return "".join((repr(list(map(len, parts))), *parts))
 
 
 def _canonical(args: str) -> str:
     """The same arguments in one form, whatever their order, spaces and escapes; what is no JSON as it is."""
     try:
-        value = json.loads(args)
+        value = json.loads(args) if args else {}
         try:
             return msgspec.json.encode(value, order="sorted").decode()
         except (msgspec.MsgspecError, UnicodeEncodeError, TypeError, OverflowError):

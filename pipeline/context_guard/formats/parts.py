@@ -10,7 +10,7 @@ from returns.result import Failure, Result, Success
 from context_guard.edit_log import RawImage
 from context_guard.formats.base64_image import image_size
 from context_guard.formats.errors import FormatError
-from context_guard.text import compact_json
+from context_guard.formats.values import json_text, string
 from context_guard.transcript import CacheLife, Image, Opaque
 
 Json = dict[str, Any]
@@ -39,10 +39,6 @@ def read_objects(messages: Any, key: str) -> Result[list[Json], FormatError]:
     return Success(objects)
 
 
-def string(value: Any) -> str:
-    return value if isinstance(value, str) else ""
-
-
 def kind_of(part: Any) -> str:
     """The part's type; empty for what has none."""
     return string(part.get("type")) if isinstance(part, dict) else ""
@@ -53,14 +49,6 @@ def listed(content: Any) -> list[Any]:
     if isinstance(content, str):
         return [{"type": "text", "text": content}]
     return [as_object(part) or part for part in content] if isinstance(content, list | tuple) else []
-
-
-def json_text(value: Any) -> str:
-    """The value as JSON, keys in their order; empty for what cannot be printed."""
-    try:
-        return compact_json(value)
-    except (TypeError, ValueError, RecursionError):
-        return ""
 
 
 def life_of(part: Json) -> CacheLife | None:

@@ -22,6 +22,7 @@ from context_guard.formats.pi_session import (
     parse,
     select,
 )
+from context_guard.formats.values import string
 from context_guard.records import RECORD_TYPE, StoredRecord, decode_record
 from context_guard.transcript import AnyBlock, Edit, Entry, Model, Role, Transcript, Usage
 
@@ -59,7 +60,7 @@ def to_transcript(session: PiSession, leaf: str | None = None) -> Transcript:
     models = _models(path)
     return Transcript(
         host="pi",
-        session=_string(session.header.get("id")),
+        session=string(session.header.get("id")),
         entries=tuple(
             _entry(path[i], stored[i], shown[i], models[i] if stored[i].role == "assistant" else None, sources[i])
             for i in range(len(path))
@@ -69,7 +70,7 @@ def to_transcript(session: PiSession, leaf: str | None = None) -> Transcript:
         edits=tuple(edits.values()),
         records=tuple(_records(path)),
         model=models[-1] if models else None,
-        cwd=_string(session.header.get("cwd")) or None,
+        cwd=string(session.header.get("cwd")) or None,
         version=str(session.version),
     )
 
@@ -95,7 +96,7 @@ def _stored(entry: Json, source: str) -> _Stored:
 
 
 def _stored_message(message: Json, source: str) -> _Stored:
-    role = ROLES.get(_string(message.get("role")), "meta")
+    role = ROLES.get(string(message.get("role")), "meta")
     match role:
         case "meta":
             return _Stored("meta")
@@ -160,7 +161,7 @@ def _entry(
     message = message_of(entry)
     return Entry(
         id=entry["id"],
-        parent=_string(entry.get("parentId")) or None,
+        parent=string(entry.get("parentId")) or None,
         role=stored.role,
         raw=stored.raw,
         visible=visible,
@@ -168,16 +169,16 @@ def _entry(
         time=_time(message, entry),
         model=model,
         usage=_usage(message.get("usage")),
-        stop=_string(message.get("stopReason")) or None,
-        response_id=_string(message.get("responseId")) or None,
+        stop=string(message.get("stopReason")) or None,
+        response_id=string(message.get("responseId")) or None,
         src=source,
     )
 
 
 def _kind(entry: Json) -> str:
     """Pi's name for the entry; of an extension's message the extension's own name for it."""
-    kind = _string(entry.get("type"))
-    return (_string(entry.get("customType")) if kind == "custom_message" else "") or kind
+    kind = string(entry.get("type"))
+    return (string(entry.get("customType")) if kind == "custom_message" else "") or kind
 
 
 def _models(path: list[Json]) -> list[Model | None]:
@@ -188,11 +189,11 @@ def _models(path: list[Json]) -> list[Model | None]:
     for entry in path:
         message = message_of(entry)
         if message.get("role") == "assistant":
-            name = (_string(message.get("provider")), _string(message.get("model")))
-            apis[name] = _string(message.get("api"))
+            name = (string(message.get("provider")), string(message.get("model")))
+            apis[name] = string(message.get("api"))
             model = Model(*name, apis[name])
         elif entry.get("type") == "model_change":
-            name = (_string(entry.get("provider")), _string(entry.get("modelId")))
+            name = (string(entry.get("provider")), string(entry.get("modelId")))
             model = Model(*name, apis.get(name, ""))
         models.append(model)
     return models
@@ -231,10 +232,6 @@ def _time(message: Json, entry: Json) -> int | None:
 
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-
-
-def _string(value: Any) -> str:
-    return value if isinstance(value, str) else ""
 
 
 def _whole(value: Any) -> int | None:
