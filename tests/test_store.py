@@ -1,6 +1,7 @@
 """The store on disk. What every store has to do is in `context_guard_effects.testing.store_conformance`."""
 
 import os
+import random
 import shutil
 import sqlite3
 import subprocess
@@ -9,13 +10,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from kill_writers import kill_writers
 
 from context_guard.edit_log import LoggedPass, Omitted, Pinned, RawImage, RawOutput, Replaced, Restored, Unpinned
 from context_guard.hidden import mentioned
 from context_guard.records import ItemResult, Record
-from context_guard_effects.store import Store, StoreError, default_path, memory_store, open_store
+from context_guard_effects.store import Store, StoreError, blobs, default_path, memory_store, open_store
 from context_guard_effects.store.connect import migrate
 from context_guard_effects.store.schema import MIGRATIONS
 from context_guard_effects.testing.store_conformance import CHECKS, SHARED_CHECKS, Check, Clock, output, replaced
@@ -94,6 +96,7 @@ RAWS = st.builds(
 )
 
 
+@settings(max_examples=50, deadline=None)
 @given(st.lists(st.tuples(PASSES, st.lists(RAWS, max_size=4).map(tuple)), max_size=4))
 def test_kept_means_found_and_refused_means_unchanged(attempts: list[tuple[LoggedPass, tuple[RawOutput, ...]]]) -> None:
     """Any pass and any outputs: either all of it is there, equal, or nothing of it."""
@@ -233,7 +236,7 @@ def test_a_flipped_bit_in_the_pages_is_found(path: Path) -> None:
     data = path.read_bytes()
     right = {"a": output("a"), "b": output("b", "long\n" * 9_000)}
     faults = 0
-    for place in range(100, len(data), 157):
+    for place in range(100, len(data), 397):
         flipped = bytearray(data)
         flipped[place] ^= 1 << place % 8
         path.write_bytes(flipped)
@@ -262,6 +265,44 @@ def test_a_damaged_content_is_an_error_and_given_again_it_is_mended(path: Path) 
         assert output("b", "long\n" * 9_000) == store.raw("b")
 
 
+def test_what_cannot_be_read_back_is_undone(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A disk that does not keep what was written: an error, and no edit that anybody could use."""
+    with open_store(path) as store:
+        before = store.find(["a", "new"])
+        with monkeypatch.context() as broken:
+            broken.setattr(blobs, "_pack", lambda data: ("plain", data[:-1]))
+            with pytest.raises(StoreError, match="damaged"):
+                store.keep(replaced("a", "new"), (output("a"), output("new")))
+        assert before == store.find(["a", "new"])
+        assert (output("a"), None) == (store.raw("a"), store.raw("new"))
+        assert () == store.check()
+        store.keep(replaced("new"), (output("new"),))
+
+
+def test_a_full_disk_loses_nothing(path: Path) -> None:
+    """The pass is refused whole, with what to do, and the store goes on."""
+    with open_store(path) as store:
+        pages = int(store._opened.db.execute("PRAGMA page_count").fetchone()[0])
+        store._opened.db.execute(f"PRAGMA max_page_count = {pages + 2}")
+        with pytest.raises(StoreError, match=r"the disk is full\. Make room"):
+            store.keep(replaced("new", "big"), (output("new"), output("big", random.Random(1).randbytes(99_999).hex())))
+        assert (None, ()) == (store.raw("new"), store.find(["new", "big"]))
+        assert output("a") == store.raw("a")
+        assert () == store.check()
+
+
+def test_a_writer_that_waits_too_long_says_so(path: Path) -> None:
+    """Another process has the store locked for longer than anybody waits; reading goes on."""
+    with open_store(path) as store, open_store(path) as other:
+        store._opened.db.execute("PRAGMA busy_timeout = 20")
+        other._opened.db.execute("BEGIN IMMEDIATE")
+        with pytest.raises(StoreError, match="in use by another process"):
+            store.keep(replaced("new"), (output("new"),))
+        assert output("a") == store.raw("a")
+        other._opened.db.execute("ROLLBACK")
+        store.keep(replaced("new"), (output("new"),))
+
+
 def test_an_older_schema_is_brought_up_whole(tmp_path: Path) -> None:
     """Step by step from where it is, all or nothing; what a step fails at leaves the version before."""
     db = sqlite3.connect(tmp_path / "x.db", isolation_level=None)
@@ -279,6 +320,7 @@ def test_an_older_schema_is_brought_up_whole(tmp_path: Path) -> None:
     db.close()
 
 
+@pytest.mark.skipif(os.name != "posix", reason="elsewhere an open file cannot be deleted")
 def test_a_deleted_file_is_made_anew(path: Path) -> None:
     """To delete everything, delete the file: an open store notices, and goes on with an empty one."""
     with open_store(path) as store:
@@ -329,3 +371,11 @@ os._exit(0)
 def environment() -> dict[str, str]:
     root = Path(__file__).resolve().parents[1]
     return {**os.environ, "PYTHONPATH": os.pathsep.join([str(root / "pipeline"), str(root / "effects")])}
+
+
+def test_writers_may_be_killed_at_any_point(tmp_path: Path) -> None:
+    """What `keep` returned is there, and no edit without its raw text; `.ci/run` kills 200 times."""
+    tally = kill_writers(tmp_path, kills=15, seed=1)
+    assert 15 == tally.kills
+    assert tally.passes > 0
+    assert tally.outputs >= tally.passes

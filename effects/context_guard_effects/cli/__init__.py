@@ -13,7 +13,12 @@ from context_guard_effects.cli.exits import EXIT_CODES, INTERRUPTED, OK, OUR_DEF
 from context_guard_effects.cli.nearest import NearestGroup
 from context_guard_effects.cli.output import warn
 
-COMMANDS = ("distill", "explain", "status", "stage", "trace", "recall", "config", "judge")
+COMMANDS = (
+    *("distill", "explain", "status", "stage", "trace", "recall", "config", "judge"),
+    *("store", "pin", "unpin", "restore", "why"),
+)
+WORDS = ("pin", "unpin", "restore")
+"""Commands that share a module."""
 
 
 class ContextGuard(NearestGroup):
@@ -25,7 +30,8 @@ class ContextGuard(NearestGroup):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = import_module(f"context_guard_effects.cli.{cmd_name}").command
+        module, name = ("words", cmd_name) if cmd_name in WORDS else (cmd_name, "command")
+        command: click.Command = getattr(import_module(f"context_guard_effects.cli.{module}"), name)
         return command
 
     def main(self, args: Sequence[str] | None = None, prog_name: str | None = None, *_: Any, **extra: Any) -> NoReturn:

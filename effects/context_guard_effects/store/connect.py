@@ -38,6 +38,7 @@ def connect(path: Path) -> sqlite3.Connection:
         try:
             migrate(db, path, MIGRATIONS)
             db.execute("PRAGMA synchronous = FULL")
+            db.execute("PRAGMA fullfsync = ON")  # macOS: past the disk's own cache; elsewhere without effect
         except BaseException:
             db.close()
             raise

@@ -2,7 +2,7 @@
 
 import json
 import sqlite3
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 
 import msgspec
 
@@ -10,6 +10,9 @@ from context_guard.edit_log import LoggedPass
 from context_guard.hidden import is_word, mentioned
 from context_guard_effects.store.blobs import get_blob, put_blob, to_bytes
 from context_guard_effects.store.port import StoreError
+
+LoadPass = Callable[[int, int], LoggedPass]
+"""From the place in the log and the id of the content."""
 
 AT_ONCE = 500
 """Ids in one query: SQLite before 3.32 takes 999 values."""
@@ -29,7 +32,7 @@ def get_pass(db: sqlite3.Connection, seq: int, body: int) -> LoggedPass:
     return decode_pass(get_blob(db, body), seq)
 
 
-def find_passes(db: sqlite3.Connection, ids: Collection[str]) -> Iterator[LoggedPass]:
+def find_passes(db: sqlite3.Connection, ids: Collection[str], load: LoadPass) -> Iterator[LoggedPass]:
     """Those that mention one of the ids, in order."""
     known = sorted(map(to_bytes, set(ids)))
     found: set[tuple[int, int]] = set()
@@ -39,7 +42,7 @@ def find_passes(db: sqlite3.Connection, ids: Collection[str]) -> Iterator[Logged
         found.update(
             db.execute(f"SELECT seq, body FROM mention JOIN pass USING (seq) WHERE mention.id IN ({marks})", some)
         )
-    return (get_pass(db, seq, body) for seq, body in sorted(found))
+    return (load(seq, body) for seq, body in sorted(found))
 
 
 def encode_pass(pass_: LoggedPass) -> bytes:

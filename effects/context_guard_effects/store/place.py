@@ -4,12 +4,13 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-import platformdirs
-
 VARIABLE = "CONTEXT_GUARD_STORE"
 
 
 def default_path(environment: Mapping[str, str] = os.environ) -> Path:
     """The file that the environment names, or `store.db` in the user's data directory."""
-    named = environment.get(VARIABLE, "")
-    return Path(named).expanduser() if named else platformdirs.user_data_path("context-guard", False) / "store.db"
+    if named := environment.get(VARIABLE, ""):
+        return Path(named).expanduser()
+    import platformdirs  # only here: a host most often names the file
+
+    return platformdirs.user_data_path("context-guard", False) / "store.db"

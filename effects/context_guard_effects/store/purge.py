@@ -24,11 +24,20 @@ def delete_passes(db: sqlite3.Connection, now: int, older_than: timedelta | None
     db.execute(f"DELETE FROM mention WHERE seq IN ({chosen})", values)
     passes = db.execute(f"DELETE FROM pass WHERE seq IN ({chosen})", values).rowcount
     outputs = expire_outputs(db, now)
-    db.execute(
-        "DELETE FROM blob WHERE id NOT IN (SELECT text FROM output WHERE text IS NOT NULL"
-        " UNION SELECT data FROM image UNION SELECT body FROM pass)"
-    )
+    _delete_unused(db)
     return Purged(passes=passes, outputs=outputs, raw_size=before - _raw_size(db))
+
+
+def undo_pass(db: sqlite3.Connection, seq: int) -> None:
+    """As if it had never been kept: a pass that could not be read back."""
+    only_here = (
+        "SELECT id FROM mention WHERE seq = ? AND needed EXCEPT SELECT id FROM mention WHERE seq <> ? AND needed"
+    )
+    db.execute(f"DELETE FROM image WHERE output IN ({only_here})", (seq, seq))
+    db.execute(f"DELETE FROM output WHERE id IN ({only_here})", (seq, seq))
+    db.execute("DELETE FROM mention WHERE seq = ?", (seq,))
+    db.execute("DELETE FROM pass WHERE seq = ?", (seq,))
+    _delete_unused(db)
 
 
 def compact(db: sqlite3.Connection) -> bool:
@@ -39,6 +48,13 @@ def compact(db: sqlite3.Connection) -> bool:
         return not busy
     except sqlite3.OperationalError:
         return False
+
+
+def _delete_unused(db: sqlite3.Connection) -> None:
+    db.execute(
+        "DELETE FROM blob WHERE id NOT IN (SELECT text FROM output WHERE text IS NOT NULL"
+        " UNION SELECT data FROM image UNION SELECT body FROM pass)"
+    )
 
 
 def _raw_size(db: sqlite3.Connection) -> int:

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterator
 from datetime import timedelta
+from functools import lru_cache, partial
 from pathlib import Path
 
 from msgspec import Struct, structs
@@ -21,13 +22,16 @@ from context_guard_effects.store.blobs import get_blob
 from context_guard_effects.store.connect import connect, connect_memory, telling, transaction
 from context_guard_effects.store.faults import find_faults
 from context_guard_effects.store.outputs import get_output, is_stored, put_outputs
-from context_guard_effects.store.passes import encode_pass, find_passes, get_pass, put_pass
+from context_guard_effects.store.passes import LoadPass, encode_pass, find_passes, get_pass, put_pass
 from context_guard_effects.store.place import default_path
 from context_guard_effects.store.port import Expired, Purged, StoredSession, StoreError, StoreStatus
-from context_guard_effects.store.purge import compact, delete_passes
+from context_guard_effects.store.purge import compact, delete_passes, undo_pass
 from context_guard_effects.store.summary import list_sessions, sum_up
 
 Clock = Callable[[], int]
+
+REMEMBERED = 256
+"""Passes kept decoded: a host asks for those of its conversation before each request. A pass never changes."""
 
 _inherited: list[sqlite3.Connection] = []
 """Connections of a parent process, which a child may neither use nor close."""
@@ -35,6 +39,7 @@ _inherited: list[sqlite3.Connection] = []
 
 class _Opened(Struct, frozen=True):
     db: sqlite3.Connection
+    load: LoadPass
     lock: threading.RLock
     pid: int
     file: tuple[int, int] | None
@@ -70,11 +75,16 @@ class SqliteStore:
                 put_outputs(db, raws)
                 needed = {raw.id for raw in raws} | _needed(db, pass_)
                 seq = put_pass(db, pass_, needed, self._now())
-            return _read_back(db, seq, body, raws)
+            try:
+                return _read_back(db, seq, body, raws)
+            except BaseException:
+                with contextlib.suppress(sqlite3.Error), transaction(db, "IMMEDIATE"):
+                    undo_pass(db, seq)
+                raise
 
     def find(self, ids: Collection[str]) -> tuple[LoggedPass, ...]:
         with self._session() as db, transaction(db, "DEFERRED"):
-            return tuple(find_passes(db, ids))
+            return tuple(find_passes(db, ids, self._opened.load))
 
     def raw(self, id: str) -> RawOutput | Expired | None:
         with self._session() as db, transaction(db, "DEFERRED"):
@@ -141,7 +151,8 @@ class SqliteStore:
 
     def _open(self) -> _Opened:
         db = connect_memory() if self.path is None else connect(self.path)
-        return _Opened(db=db, lock=threading.RLock(), pid=os.getpid(), file=_identity(self.path))
+        load = lru_cache(REMEMBERED)(partial(get_pass, db))
+        return _Opened(db=db, load=load, lock=threading.RLock(), pid=os.getpid(), file=_identity(self.path))
 
 
 def _identity(path: Path | None) -> tuple[int, int] | None:
