@@ -24,7 +24,7 @@ from returns.result import Failure, Result
 from context_guard.cache.breakpoints import place_breakpoints
 from context_guard.config import Config
 from context_guard.edit_log import LoggedEdit, LoggedPass, Pinned, Restored, Unpinned
-from context_guard.formats.message_list import edits_in_force, entry_ids
+from context_guard.formats.message_list import edits_in_force, entry_ids, fit
 from context_guard.local_judge import Settings
 from context_guard.records import Phase
 from context_guard.savings import Savings, count_savings
@@ -39,7 +39,7 @@ from context_guard_effects.judges.port import Judge
 from context_guard_effects.judges.resolve import resolve_judge
 from context_guard_effects.moment import Moment
 from context_guard_effects.recall_tool import RecallTool
-from context_guard_effects.settling import Means, Settled, as_transcript, changes_in, check_edited, read_list, run_pass
+from context_guard_effects.settling import Means, Settled, as_transcript, check_edited, read_list, run_pass
 from context_guard_effects.store import Store, StoreError, StoreStatus, memory_store
 
 Item = TypeVar("Item")
@@ -184,10 +184,10 @@ class Guard:
         read = read_list(self.codec, messages)
         ids = entry_ids(read)
         edits = edits_in_force(ids, self.store.find(ids))
-        changes = changes_in(read, ids, edits)
+        changes = fit(read, ids, edits)
         if not changes:
             return messages
-        sent = self.codec.patch(messages, changes)
+        sent = self.codec.write(messages, read, changes)
         if not self._checked.covers(ids, edits):
             check_edited(self.codec, messages, sent)
             self._checked.add(ids, edits)

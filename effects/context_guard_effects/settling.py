@@ -1,6 +1,5 @@
 """One pass over a live conversation, from its list into the log: judged, checked and stored, or nothing at all."""
 
-from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -12,7 +11,6 @@ from context_guard.config import Config
 from context_guard.drafts import Draft
 from context_guard.edit_log import LoggedPass
 from context_guard.formats.message_list import (
-    Edits,
     Message,
     edits_in_force,
     entry_ids,
@@ -24,7 +22,7 @@ from context_guard.formats.message_list import (
 from context_guard.records import Phase, Record
 from context_guard.transcript import Transcript
 from context_guard.withheld import withhold
-from context_guard_effects.codecs import Changes, Codec
+from context_guard_effects.codecs import Codec
 from context_guard_effects.guard import distill
 from context_guard_effects.judges.port import Judge
 from context_guard_effects.moment import Moment, with_moment
@@ -61,11 +59,6 @@ def read_list(codec: Codec[Any], messages: list[Any]) -> tuple[Message, ...]:
             raise ValueError(error.message)
         case other:
             raise TypeError(f"the codec gave {other!r}")
-
-
-def changes_in(read: Sequence[Message], ids: Sequence[str], edits: Edits) -> Changes:
-    """The edits that fit, each at its place in the host's list."""
-    return {read[place].src: texts for place, texts in fit(read, ids, edits).items()} if edits else {}
 
 
 def check_edited(codec: Codec[Any], messages: list[Any], sent: list[Any]) -> None:
@@ -115,9 +108,9 @@ def _keep(job: _Job, drafts: tuple[Draft, ...]) -> Settled:
     if edits_in_force(ids, store.find(ids)) != edits_in_force(ids, job.log):
         return Settled(problem="Another pass over this conversation ended first: this one was dropped.")
     made = log_pass(transcript, drafts, job.session, job.time)
-    changes = changes_in(job.read, ids, edits_in_force(ids, (*job.log, made)))
+    changes = fit(job.read, ids, edits_in_force(ids, (*job.log, made)))
     if changes:
-        check_edited(job.means.codec, job.messages, job.means.codec.patch(job.messages, changes))
+        check_edited(job.means.codec, job.messages, job.means.codec.write(job.messages, job.read, changes))
     find_image = partial(job.means.codec.find_image, job.messages)
     try:
         kept = store.keep(made, raw_outputs(transcript, drafts, find_image))

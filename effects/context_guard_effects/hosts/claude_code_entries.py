@@ -14,9 +14,9 @@ from returns.result import Result
 from context_guard.edit_log import RawImage
 from context_guard.formats import anthropic
 from context_guard.formats.errors import FormatError
-from context_guard.formats.message_list import Message
+from context_guard.formats.message_list import Changes, Message
 from context_guard.transcript import Image
-from context_guard_effects.codecs import Changes, Codec
+from context_guard_effects.codecs import Codec
 
 Line = Mapping[str, Any]
 
@@ -30,10 +30,10 @@ def read(lines: list[Line]) -> Result[tuple[Message, ...], FormatError]:
     return anthropic.read([lines[at]["message"] for at in chain]).map(told)
 
 
-def patch(lines: list[Line], changes: Changes) -> list[Line]:
+def write(lines: list[Line], found: tuple[Message, ...], changes: Changes) -> list[Line]:
     chain = seen_lines(lines)
     messages = [lines[at]["message"] for at in chain]
-    edited = anthropic.patch(messages, {src: texts for src, texts in changes.items() if texts is not None})
+    edited = anthropic.write(messages, found, {at: texts for at, texts in changes.items() if texts is not None})
     new = {at: message for at, old, message in zip(chain, messages, edited, strict=True) if message is not old}
     return [{**line, "message": new[at]} if at in new else line for at, line in enumerate(lines)]
 
@@ -73,4 +73,4 @@ def _ms(time: Any) -> int | None:
         return None
 
 
-CODEC: Codec[Line] = Codec("claude-code", read, patch, lambda _: (), find_image, "anthropic-messages")
+CODEC: Codec[Line] = Codec("claude-code", read, write, lambda _: (), find_image, "anthropic-messages")

@@ -10,9 +10,9 @@ from returns.result import Result, Success
 
 from context_guard.edit_log import RawImage
 from context_guard.formats.errors import FormatError
-from context_guard.formats.message_list import Message
+from context_guard.formats.message_list import Changes, Message
 from context_guard.transcript import AnyBlock, Image, Model, Opaque, Text, Thinking, ToolCall, ToolResult, Usage
-from context_guard_effects.codecs import Changes, Codec
+from context_guard_effects.codecs import Codec
 from context_guard_effects.hosts.places import changes_by_message
 
 Content = tuple[Text | Image | Opaque, ...]
@@ -22,9 +22,9 @@ def read(messages: list[AnyMessage]) -> Result[tuple[Message, ...], FormatError]
     return Success(tuple(_entry(str(place), message) for place, message in enumerate(messages)))
 
 
-def patch(messages: list[AnyMessage], changes: Changes) -> list[AnyMessage]:
+def write(messages: list[AnyMessage], found: tuple[Message, ...], changes: Changes) -> list[AnyMessage]:
     """Copies: the messages themselves belong to the agent's state."""
-    by_message = changes_by_message(changes)
+    by_message = changes_by_message(found, changes)
     edited: list[AnyMessage] = []
     for place, message in enumerate(messages):
         change = by_message[place][0] if place in by_message else None
@@ -134,4 +134,4 @@ def _usage(message: AIMessage) -> Usage | None:
     return Usage(max(0, told["input_tokens"] - read_ - written), told["output_tokens"], read_, written)
 
 
-CODEC: Codec[AnyMessage] = Codec("langchain", read, patch, lambda _: (), find_image)
+CODEC: Codec[AnyMessage] = Codec("langchain", read, write, lambda _: (), find_image)

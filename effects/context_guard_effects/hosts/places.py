@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
+from context_guard.formats.message_list import Changes, Message
 from context_guard.formats.parts import places_of
-from context_guard_effects.codecs import Changes
 
 Texts = tuple[str, ...]
 
@@ -22,11 +22,11 @@ class Change(Struct, frozen=True):
     """None: it goes."""
 
 
-def changes_by_message(changes: Changes) -> Mapping[int, tuple[Change, ...]]:
+def changes_by_message(read: Sequence[Message], changes: Changes) -> Mapping[int, tuple[Change, ...]]:
     """Index of a message → its changes, the last part first, so that dropping one moves none that is still to come."""
     found: dict[int, list[Change]] = {}
-    for src, texts in changes.items():
-        messages, parts = places_of(src)
+    for entry, texts in changes.items():
+        messages, parts = places_of(read[entry].src)
         for message in messages:
             found.setdefault(message, []).append(Change(parts, texts))
     return {message: tuple(sorted(own, key=_first, reverse=True)) for message, own in found.items()}

@@ -26,9 +26,9 @@ from returns.result import Result, Success
 
 from context_guard.edit_log import RawImage
 from context_guard.formats.errors import FormatError
-from context_guard.formats.message_list import Message
+from context_guard.formats.message_list import Changes, Message
 from context_guard.transcript import AnyBlock, Image, Opaque, Text, Thinking, ToolCall, ToolResult, Usage
-from context_guard_effects.codecs import Changes, Codec
+from context_guard_effects.codecs import Codec
 from context_guard_effects.hosts.places import Change, changes_by_message, source
 
 Content = tuple[Text | Image | Opaque, ...]
@@ -38,9 +38,9 @@ def read(messages: list[ModelMessage]) -> Result[tuple[Message, ...], FormatErro
     return Success(tuple(entry for place, message in enumerate(messages) for entry in _entries(place, message)))
 
 
-def patch(messages: list[ModelMessage], changes: Changes) -> list[ModelMessage]:
+def write(messages: list[ModelMessage], found: tuple[Message, ...], changes: Changes) -> list[ModelMessage]:
     """Copies down to the changed part: parts are shared with the history that pydantic-ai keeps."""
-    by_message = changes_by_message(changes)
+    by_message = changes_by_message(found, changes)
     edited = (_edited(message, by_message.get(place, ())) for place, message in enumerate(messages))
     return [message for message in edited if message is not None]
 
@@ -169,4 +169,4 @@ def _ms(time: datetime | None) -> int | None:
     return None if time is None else round(time.timestamp() * 1_000)
 
 
-CODEC: Codec[ModelMessage] = Codec("pydantic-ai", read, patch, lambda _: (), find_image)
+CODEC: Codec[ModelMessage] = Codec("pydantic-ai", read, write, lambda _: (), find_image)
