@@ -9,7 +9,7 @@ The agent's tools are real; only the model is not.
 
 import json
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
@@ -23,6 +23,8 @@ _DELTA_CHARS = 400
 class Call(Struct, frozen=True):
     tool: str
     args: dict[str, Any]
+    id: str = ""
+    """Made of the request's number by default."""
 
 
 class Turn(Struct, frozen=True):
@@ -55,10 +57,14 @@ class Request(Struct, frozen=True):
         }
 
 
+Script = Turn | Callable[[Request], Turn]
+"""A turn, or one that depends on the request that it answers."""
+
+
 class ScriptedProvider:
     """Plays its turns one a request and keeps every request; asked for more turns than it has, it refuses."""
 
-    def __init__(self, turns: Sequence[Turn] = ()) -> None:
+    def __init__(self, turns: Sequence[Script] = ()) -> None:
         self.requests: list[Request] = []
         self._turns = list(turns)
         self._lock = threading.Lock()
@@ -73,7 +79,7 @@ class ScriptedProvider:
     def turns_left(self) -> int:
         return len(self._turns)
 
-    def play(self, *turns: Turn) -> None:
+    def play(self, *turns: Script) -> None:
         """Adds turns behind those that are left."""
         with self._lock:
             self._turns.extend(turns)
@@ -83,7 +89,8 @@ class ScriptedProvider:
         with self._lock:
             usage = _usage(request, self.requests)
             self.requests.append(request)
-            return len(self.requests), self._turns.pop(0) if self._turns else None, usage
+            turn = self._turns.pop(0) if self._turns else None
+            return len(self.requests), turn(request) if callable(turn) else turn, usage
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -155,7 +162,8 @@ def _events(turn: Turn, number: int, model: str, usage: dict[str, int]) -> Itera
         deltas = [{"type": "text_delta", "text": turn.text[at : at + _DELTA_CHARS]} for at in pieces]
         blocks.append(({"type": "text", "text": ""}, deltas))
     for place, call in enumerate(turn.calls, start=1):
-        start = {"type": "tool_use", "id": f"toolu_scripted_{number:04d}_{place}", "name": call.tool, "input": {}}
+        call_id = call.id or f"toolu_scripted_{number:04d}_{place}"
+        start = {"type": "tool_use", "id": call_id, "name": call.tool, "input": {}}
         blocks.append((start, [{"type": "input_json_delta", "partial_json": json.dumps(call.args)}]))
     for index, (start, deltas) in enumerate(blocks):
         yield {"type": "content_block_start", "index": index, "content_block": start}
