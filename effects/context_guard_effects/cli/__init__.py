@@ -13,7 +13,7 @@ from context_guard_effects.cli.exits import EXIT_CODES, INTERRUPTED, OK, OUR_DEF
 from context_guard_effects.cli.nearest import NearestGroup
 from context_guard_effects.cli.output import warn
 
-COMMANDS = ("distill", "explain", "status", "stage", "trace", "recall", "config", "judge")
+COMMANDS = ("distill", "explain", "status", "stage", "trace", "recall", "doctor", "config", "judge")
 
 
 class ContextGuard(NearestGroup):
@@ -104,7 +104,8 @@ def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None
 def main(ctx: click.Context) -> None:
     """Keep the lines of a tool output that the work still needs.
 
-    SESSION is a session file of Pi (.jsonl). Only `distill --write` changes one, and it only appends.
+    SESSION is a session file of Pi (.jsonl). Only `distill --write` and `doctor --repair` change one, and
+    they only append.
     """
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
