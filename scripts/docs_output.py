@@ -3,8 +3,8 @@
     python scripts/docs_output.py
 
 A block of ```console holds commands, each behind `$ `, and what they print; `| head -n N` and `| tail -n N` shorten it.
-$SESSION is a copy of docs/examples/pi-search.jsonl, made anew for each block, and $DIR the folder that it lies in. The
-test `tests/test_docs.py` fails where the page is out of date.
+$SESSION and $BROKEN are copies of pi-search.jsonl and pi-broken.jsonl in docs/examples, made anew for each block, and
+$DIR the folder that they lie in. The test `tests/test_docs.py` fails where the page is out of date.
 """
 
 import os
@@ -18,7 +18,9 @@ from click.testing import CliRunner
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "cli.md"
-EXAMPLE = ROOT / "docs" / "examples" / "pi-search.jsonl"
+EXAMPLES = ROOT / "docs" / "examples"
+COPIES = {"$SESSION": "session.jsonl", "$BROKEN": "broken.jsonl"}
+ORIGINALS = {"$SESSION": "pi-search.jsonl", "$BROKEN": "pi-broken.jsonl"}
 BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PROMPT = "$ context-guard "
 SHORTENED = re.compile(r" \| (head|tail) -n (\d+)$")
@@ -32,8 +34,8 @@ def refreshed(page: str) -> str:
 
 def _session(block: str) -> str:
     with tempfile.TemporaryDirectory() as folder:
-        session = Path(folder) / "session.jsonl"
-        session.write_bytes(EXAMPLE.read_bytes())
+        for name, copy in COPIES.items():
+            (Path(folder) / copy).write_bytes((EXAMPLES / ORIGINALS[name]).read_bytes())
         commands = [line for line in block.split("\n") if line.startswith(PROMPT)]
         return "".join(f"{command}\n{_output(command, folder)}" for command in commands)
 
@@ -41,10 +43,15 @@ def _session(block: str) -> str:
 def _output(command: str, folder: str) -> str:
     from context_guard_effects.cli import main
 
-    line = command.removeprefix(PROMPT).replace("$SESSION", f"{folder}/session.jsonl").replace("$DIR", folder)
+    line = command.removeprefix(PROMPT).replace("$DIR", folder)
+    for name, copy in COPIES.items():
+        line = line.replace(name, f"{folder}/{copy}")
     shortened = SHORTENED.search(line)
     run = CliRunner().invoke(main, shlex.split(SHORTENED.sub("", line)), env={"COLUMNS": "120"})
-    lines = run.output.replace(f"{folder}/session.jsonl", "$SESSION").replace(folder, "$DIR").splitlines()
+    output = run.output
+    for name, copy in COPIES.items():
+        output = output.replace(f"{folder}/{copy}", name)
+    lines = output.replace(folder, "$DIR").splitlines()
     if shortened is not None:
         count = int(shortened[2])
         lines = lines[:count] if shortened[1] == "head" else lines[-count:]

@@ -75,6 +75,11 @@ def test_every_kind_has_a_broken_session() -> None:
     assert KINDS.keys() == {fault.kind for fault in FAULTS.values()}
 
 
+def test_the_page_lists_every_kind() -> None:
+    page = (Path(__file__).resolve().parents[1] / "docs" / "cli.md").read_text(encoding="utf-8")
+    assert [] == [kind for kind in KINDS if f"`{kind}`" not in page]
+
+
 def test_a_healthy_session_has_no_findings() -> None:
     assert () == findings(HEALTHY)
 
@@ -100,7 +105,9 @@ def test_a_stand_in_brings_back_what_came_before() -> None:
 def test_results_of_a_lost_call_leave_the_context() -> None:
     """What the stand-in brings back without its call would be refused."""
     lost = {"600d4908", "1b4d8729", "d3f5b74d", "dfb6760b"}
-    assert [id for id in shown(HEALTHY) if id not in lost] == shown(repaired(broken(FAULTS["a calling line cut"]))[0])
+    after, repair = repaired(broken(FAULTS["a calling line cut"]))
+    assert [id for id in shown(HEALTHY) if id not in lost] == shown(after)
+    assert {"missing-parent", "orphaned-result"} == {finding.kind for finding in (*repair.mended, *repair.revealed)}
 
 
 def test_a_stand_in_is_not_guessed() -> None:
@@ -120,12 +127,19 @@ def test_an_invalid_edit_is_undone_verbatim(name: str) -> None:
     assert healthy == after
 
 
+def test_what_comes_to_light_is_told() -> None:
+    """A fault in the part that a stand-in brings back is mended in the same go, and listed."""
+    repair = plan_repair((Path(__file__).resolve().parents[1] / "docs/examples/pi-broken.jsonl").read_bytes())
+    assert ["missing-parent"] == [finding.kind for finding in repair.mended]
+    assert ["orphaned-result"] * 2 == [finding.kind for finding in repair.revealed]
+
+
 def test_many_faults_at_once_are_mended_together() -> None:
     """Mends of different faults do not get into each other's way; one that cannot be mended stops none."""
     names = ("half a pair in a call", "a picture as a data URL", "a result emptied", "a result omitted alone")
     lines = [json.loads(line) for line in HEALTHY.splitlines()]
     for name in names:
-        lines = FAULTS[name].make(lines)  # type: ignore[assignment]
+        lines = [line for line in FAULTS[name].make(lines) if not isinstance(line, bytes)]
     for number, line in enumerate(lines[19:]):
         line["id"], line["parentId"] = f"0ed1700{number}", lines[18 + number]["id"]
     data = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
@@ -165,7 +179,7 @@ def corrupted(data: bytes, corruptions: list[tuple[str, int, int]]) -> bytes:
     return data
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(name=st.sampled_from(sorted(FAULTS)), corruptions=CORRUPTIONS)
 def test_no_corruption_brings_the_doctor_down(name: str, corruptions: list[tuple[str, int, int]]) -> None:
     """Whatever the bytes: no error, no byte changed, less wrong than before, and a repair is final."""

@@ -70,7 +70,7 @@ def _print(session: Path, repair: "Repair", mend: bool, as_json: bool) -> None:
         write_json(
             {
                 "session": str(session),
-                "mended": [_plain(finding) for finding in repair.mended] if mend else [],
+                "mended": [_plain(finding) for finding in (*repair.mended, *repair.revealed)] if mend else [],
                 "findings": [_plain(finding) for finding in (repair.left if mend else _all(repair))],
                 "mends": len(repair.mends),
                 "written": mend and bool(repair.mends),
@@ -78,6 +78,7 @@ def _print(session: Path, repair: "Repair", mend: bool, as_json: bool) -> None:
         )
         return
     blocks = [_block(finding, "mended" if mend else finding.severity) for finding in repair.mended]
+    blocks += [_block(finding, "mended") for finding in (repair.revealed if mend else ())]
     blocks += [_block(finding, finding.severity) for finding in repair.left]
     write("".join(f"{block}\n" for block in blocks) + _summary(session, repair, mend) + "\n")
 
@@ -105,8 +106,7 @@ def _summary(session: Path, repair: "Repair", mend: bool) -> str:
     left = [finding for finding in repair.left if finding.is_urgent]
     if not urgent:
         return f"Nothing bricks or shortens {file}."
-    bricks = sum(finding.severity == "bricks" for finding in urgent)
-    counts = f"{plural(len(urgent), 'fault')} ({bricks} that brick it, {len(urgent) - bricks} that shorten it)"
+    counts = f"Faults: {', '.join(_counted(urgent))}"
     mendable = len(urgent) - len(left)
     if not mend:
         todo = f"add --repair to mend {mendable} of them" if mendable else "nothing that is appended would mend them"
@@ -114,7 +114,15 @@ def _summary(session: Path, repair: "Repair", mend: bool) -> str:
     if not repair.mends:
         return f"{counts}. Nothing was changed: nothing that is appended would mend them."
     rest = f"{len(left)} left" if left else "none left"
+    if repair.revealed:
+        rest += f", and {len(repair.revealed)} more mended that came to light"
     return f"{counts}: {mendable} mended, {rest}. Appended: {plural(len(repair.mends), 'mend')}; no line was changed."
+
+
+def _counted(findings: list["Finding"]) -> list[str]:
+    kinds = (("brick", "bricks"), ("shorten", "shortens"))
+    counts = [(sum(finding.severity == one for finding in findings), many, one) for many, one in kinds]
+    return [f"{count} that {one if count == 1 else many} the session" for count, many, one in counts if count]
 
 
 def _plain(finding: "Finding") -> dict[str, Any]:

@@ -26,6 +26,8 @@ class Repair(Struct, frozen=True):
     """To append together; none where nothing helps."""
     mended: tuple[Finding, ...]
     """What is wrong now and no longer after that."""
+    revealed: tuple[Finding, ...]
+    """What is mended besides: it stood in the part that no one saw, and a stand-in brings that back."""
     left: tuple[Finding, ...]
     """What is still wrong then."""
 
@@ -41,17 +43,26 @@ def plan_repair(data: bytes) -> Repair:
             mends = _useful(data, session, _closed(data, session, ()))
             if not _is_better(_look_after(data, session, mends), before):
                 mends = _one_by_one(data, session, before)
-            return _repair(before, _look_after(data, session, mends), mends)
+            hidden = _look_after(data, session, tuple(mend for mend in mends if not isinstance(mend, Redo)))
+            return _repair(before, hidden, _look_after(data, session, mends), mends)
         case Success(_):
-            return Repair(mends=(), mended=(), left=tuple(_unmended(finding, OLD_VERSION) for finding in _look(data)))
+            return Repair(
+                mends=(), mended=(), revealed=(), left=tuple(_unmended(finding, OLD_VERSION) for finding in _look(data))
+            )
         case _:
-            return Repair(mends=(), mended=(), left=_look(data))
+            return Repair(mends=(), mended=(), revealed=(), left=_look(data))
 
 
-def _repair(before: tuple[Finding, ...], after: tuple[Finding, ...], mends: tuple[Mend, ...]) -> Repair:
-    remaining = {finding.key for finding in after}
-    mended = tuple(finding for finding in before if finding.key not in remaining) if mends else ()
-    return Repair(mends=mends, mended=mended, left=tuple(_unmended(finding, NO_HELP) for finding in after))
+def _repair(
+    before: tuple[Finding, ...], hidden: tuple[Finding, ...], after: tuple[Finding, ...], mends: tuple[Mend, ...]
+) -> Repair:
+    known, remaining = {finding.key for finding in before}, {finding.key for finding in after}
+    return Repair(
+        mends=mends,
+        mended=tuple(finding for finding in before if finding.key not in remaining) if mends else (),
+        revealed=tuple(finding for finding in hidden if finding.key not in known | remaining),
+        left=tuple(_unmended(finding, NO_HELP) for finding in after),
+    )
 
 
 def _unmended(finding: Finding, remedy: str) -> Finding:
