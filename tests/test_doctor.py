@@ -15,6 +15,7 @@ from context_guard.doctor import KINDS, Finding, Repair, examine, plan_repair
 from context_guard.formats.pi_mends import mend_lines
 from context_guard.formats.pi_session import parse, project
 from context_guard_effects.cli.exits import OK, UNHEALTHY, UNREADABLE, UNWRITABLE
+from context_guard_effects.hosts.pi import lock_path
 
 NOW = "2026-12-01T08:00:00.000Z"
 SEVERITIES = {True: "bricks", False: "shortens", None: "harmless"}
@@ -236,3 +237,8 @@ def test_what_is_no_session_is_refused(tmp_path: Path) -> None:
     run = guard("doctor", path, "--repair")
     assert (UNWRITABLE, data) == (run.exit_code, path.read_bytes())
     assert "read-only" in run.output
+    path.chmod(0o644)
+    lock_path(path).write_text("1")
+    run = guard("doctor", path, "--repair")
+    assert (UNWRITABLE, data) == (run.exit_code, path.read_bytes())
+    assert "is open in Pi" in run.output

@@ -40,6 +40,8 @@ def plan_repair(data: bytes) -> Repair:
     match parse(data):
         case Success(PiSession(version=version) as session) if version == VERSION:
             before = _look(data)
+            if not any(finding.is_urgent and finding.mends for finding in before):
+                return Repair(mends=(), mended=(), revealed=(), left=before)
             mends = _useful(data, session, _closed(data, session, ()))
             if not _is_better(_look_after(data, session, mends), before):
                 mends = _one_by_one(data, session, before)
