@@ -3,8 +3,9 @@
     python scripts/docs_output.py
 
 A block of ```console holds commands, each behind `$ `, and what they print; `| head -n N` and `| tail -n N` shorten it.
-$SESSION is a copy of docs/examples/pi-search.jsonl, made anew for each block, and $DIR the folder that it lies in. The
-store holds what a pass over that session keeps. The test `tests/test_docs.py` fails where the page is out of date.
+$SESSION and $BROKEN are copies of pi-search.jsonl and pi-broken.jsonl in docs/examples, made anew for each block, and
+$DIR the folder that they lie in. The store holds what a pass over $SESSION keeps. The test `tests/test_docs.py` fails
+where the page is out of date.
 """
 
 import os
@@ -19,7 +20,9 @@ from click.testing import CliRunner
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "cli.md"
-EXAMPLE = ROOT / "docs" / "examples" / "pi-search.jsonl"
+EXAMPLES = ROOT / "docs" / "examples"
+COPIES = {"$SESSION": "session.jsonl", "$BROKEN": "broken.jsonl"}
+ORIGINALS = {"$SESSION": "pi-search.jsonl", "$BROKEN": "pi-broken.jsonl"}
 BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PROMPT = "$ context-guard "
 SHORTENED = re.compile(r" \| (head|tail) -n (\d+)$")
@@ -36,8 +39,8 @@ def refreshed(page: str) -> str:
 
 def _session(block: str) -> str:
     with tempfile.TemporaryDirectory() as folder:
-        session = Path(folder) / "session.jsonl"
-        session.write_bytes(EXAMPLE.read_bytes())
+        for name, copy in COPIES.items():
+            (Path(folder) / copy).write_bytes((EXAMPLES / ORIGINALS[name]).read_bytes())
         store = Path(folder) / "store.db"
         store.write_bytes(_store())
         store.chmod(0o600)
@@ -48,11 +51,16 @@ def _session(block: str) -> str:
 def _output(command: str, folder: str) -> str:
     from context_guard_effects.cli import main
 
-    line = command.removeprefix(PROMPT).replace("$SESSION", f"{folder}/session.jsonl").replace("$DIR", folder)
+    line = command.removeprefix(PROMPT).replace("$DIR", folder)
+    for name, copy in COPIES.items():
+        line = line.replace(name, f"{folder}/{copy}")
     shortened = SHORTENED.search(line)
     variables = {"COLUMNS": "120", "CONTEXT_GUARD_STORE": f"{folder}/store.db"}
     run = CliRunner().invoke(main, shlex.split(SHORTENED.sub("", line)), env=variables)
-    lines = run.output.replace(f"{folder}/session.jsonl", "$SESSION").replace(folder, "$DIR").splitlines()
+    output = run.output
+    for name, copy in COPIES.items():
+        output = output.replace(f"{folder}/{copy}", name)
+    lines = output.replace(folder, "$DIR").splitlines()
     if shortened is not None:
         count = int(shortened[2])
         lines = lines[:count] if shortened[1] == "head" else lines[-count:]
@@ -70,7 +78,7 @@ def _store() -> bytes:
     from context_guard_effects.cli.judging import judge_transcript
     from context_guard_effects.store import open_store
 
-    transcript = pi.read(EXAMPLE.read_bytes()).unwrap()
+    transcript = pi.read((EXAMPLES / "pi-search.jsonl").read_bytes()).unwrap()
     distilled = judge_transcript(
         transcript, judge=None, config_file=None, settings=(), last_run=False, phase="run-end", now=None
     )

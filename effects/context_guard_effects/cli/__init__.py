@@ -14,7 +14,7 @@ from context_guard_effects.cli.nearest import NearestGroup
 from context_guard_effects.cli.output import warn
 
 COMMANDS = (
-    *("distill", "explain", "status", "stage", "trace", "recall", "config", "judge"),
+    *("distill", "explain", "status", "stage", "trace", "recall", "doctor", "config", "judge"),
     *("store", "pin", "unpin", "restore", "why"),
 )
 WORDS = ("pin", "unpin", "restore")
@@ -110,7 +110,8 @@ def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None
 def main(ctx: click.Context) -> None:
     """Keep the lines of a tool output that the work still needs.
 
-    SESSION is a session file of Pi (.jsonl). Only `distill --write` changes one, and it only appends.
+    SESSION is a session file of Pi (.jsonl). Only `distill --write` and `doctor --repair` change one, and
+    they only append.
     """
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())

@@ -44,7 +44,7 @@ Projection = list[tuple[Json, list[Json]]]
 
 def parse(data: bytes) -> Result[PiSession, FormatError]:
     """Every session that Pi 1.6 opens; versions 1 and 2 are migrated in memory, with ids counted from the top."""
-    lines, broken = _decode_lines(data.decode("utf-8", "replace"))
+    lines, broken = decode_lines(data.decode("utf-8", "replace"))
     if not lines:
         return Failure(FormatError(_NO_JSON if broken else _EMPTY))
     header = lines[0][1]
@@ -114,21 +114,27 @@ def is_edit(entry: Json) -> bool:
     return replacement is None or (isinstance(replacement, dict) and isinstance(replacement.get("content"), str | list))
 
 
-def _decode_lines(text: str) -> tuple[list[tuple[int, Json]], list[int]]:
+def decode_lines(text: str) -> tuple[list[tuple[int, Json]], list[int]]:
+    """The objects with their physical lines from 1, and the lines that hold none."""
     lines: list[tuple[int, Json]] = []
     broken: list[int] = []
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip(WHITESPACE):
             continue
-        try:
-            value = _DECODER.decode(line)
-        except (ValueError, RecursionError):
-            value = None
+        value = decode_line(line)
         if isinstance(value, dict):
             lines.append((number, value))
         else:
             broken.append(number)
     return lines, broken
+
+
+def decode_line(line: str) -> Any:
+    """The JSON value; None for null and for what is no JSON."""
+    try:
+        return _DECODER.decode(line)
+    except (ValueError, RecursionError):
+        return None
 
 
 def _refuse_constant(name: str) -> NoReturn:
