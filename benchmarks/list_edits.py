@@ -100,7 +100,7 @@ def project(name: str, messages: list[Json], log: tuple[LoggedPass, ...]) -> lis
     found = codec.read(messages).unwrap()
     ids = entry_ids(found)
     changes = fit(found, ids, edits_in_force(ids, log))
-    listed: list[Json] = codec.patch(messages, {found[place].src: texts for place, texts in changes.items()})
+    listed: list[Json] = codec.write(messages, found, changes)
     return listed
 
 

@@ -4,7 +4,7 @@ Known blocks are texts, pictures, thinking, calls and results; every other one (
 server's own tools said and did) is carried untouched.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from returns.result import Result, Success
@@ -12,7 +12,7 @@ from returns.result import Result, Success
 from context_guard.cache.marks import is_messages, read_marks
 from context_guard.edit_log import RawImage
 from context_guard.formats.errors import FormatError
-from context_guard.formats.fitting import Edits, Texts, fit
+from context_guard.formats.fitting import Changes, Edits, Texts, fit
 from context_guard.formats.message import Message, Read, entry_ids
 from context_guard.formats.parts import (
     Json,
@@ -52,21 +52,20 @@ def apply(messages: list[Any], edits: Edits) -> list[Any]:
         return messages
     match read(messages):
         case Success(found):
-            changes = fit(found, entry_ids(found), edits)
-            return patch(messages, {found[place].src: texts for place, texts in changes.items()})
+            return write(messages, found, fit(found, entry_ids(found), edits))
         case _:
             return messages
 
 
-def patch(messages: list[Any], changes: Mapping[str, Texts | None]) -> list[Any]:
-    """The list with what `fit` lets through: source of an entry → what it shows."""
+def write(messages: list[Any], found: tuple[Message, ...], changes: Changes) -> list[Any]:
+    """The second half of `apply`, for who has read the list already; `changes` by place in `found`, see `fit`."""
     if not changes:
         return messages
-    found: dict[int, list[tuple[range | None, Texts | None]]] = {}
-    for src, texts in changes.items():
-        (place,), blocks = places_of(src)
-        found.setdefault(place, []).append((blocks, texts))
-    shown = (_edited(message, found[place]) if place in found else message for place, message in enumerate(messages))
+    own: dict[int, list[tuple[range | None, Texts | None]]] = {}
+    for entry, texts in changes.items():
+        (place,), blocks = places_of(found[entry].src)
+        own.setdefault(place, []).append((blocks, texts))
+    shown = (_edited(message, own[place]) if place in own else message for place, message in enumerate(messages))
     return [message for message in shown if message is not None]
 
 

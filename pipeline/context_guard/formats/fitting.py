@@ -11,8 +11,12 @@ Edits = Mapping[str, Texts | None]
 """Entry id → the texts that the model sees instead; None: it does not see the entry."""
 
 
-def fit(messages: Sequence[Message], ids: Sequence[str], edits: Edits) -> dict[int, Texts | None]:
-    """Place of the entry → what it shows, for the edits that a provider can take.
+Changes = Mapping[int, Texts | None]
+"""Place of the entry in the list's `Message`s → the same."""
+
+
+def fit(messages: Sequence[Message], ids: Sequence[str], edits: Edits) -> Changes:
+    """The edits that a provider can take, by the place of their entry.
 
     An omitted exchange goes as a whole, behind the stub on its prompt. It stays where something stands in it that may
     not go, or where a call would lose its result.

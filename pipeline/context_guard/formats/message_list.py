@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import msgspec
 
 from context_guard.edit_log import LoggedPass, Omitted, Replaced
-from context_guard.formats.fitting import Edits, Texts, fit
+from context_guard.formats.fitting import Changes, Edits, Texts, fit
 from context_guard.formats.message import Message, Read, entry_ids
 from context_guard.logged import FindImage, log_pass, raw_outputs
 from context_guard.records import StoredRecord
@@ -18,6 +18,7 @@ from context_guard.replay import Change, Replay, edits_in_force, replay
 from context_guard.transcript import AnyBlock, Edit, Entry, Model, Text, Transcript, only_result
 
 __all__ = [
+    "Changes",
     "Edits",
     "FindImage",
     "Message",

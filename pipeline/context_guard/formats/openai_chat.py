@@ -1,13 +1,13 @@
 """Stage 0 for a list of the OpenAI chat completions API (and of everything that speaks it), and the way back."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from returns.result import Result, Success
 
 from context_guard.edit_log import RawImage
 from context_guard.formats.errors import FormatError
-from context_guard.formats.fitting import Edits, Texts, fit
+from context_guard.formats.fitting import Changes, Edits, Texts, fit
 from context_guard.formats.message import Message, Read, entry_ids
 from context_guard.formats.parts import (
     Json,
@@ -48,15 +48,16 @@ def apply(messages: list[Any], edits: Edits) -> list[Any]:
         return messages
     match read(messages):
         case Success(found):
-            changes = fit(found, entry_ids(found), edits)
-            return patch(messages, {found[place].src: texts for place, texts in changes.items()})
+            return write(messages, found, fit(found, entry_ids(found), edits))
         case _:
             return messages
 
 
-def patch(messages: list[Any], changes: Mapping[str, Texts | None]) -> list[Any]:
-    """The list with what `fit` lets through: source of an entry → what it shows."""
-    return replace_messages(messages, tuple(changes.items()), _edited) if changes else messages
+def write(messages: list[Any], found: tuple[Message, ...], changes: Changes) -> list[Any]:
+    """The second half of `apply`, for who has read the list already; `changes` by place in `found`, see `fit`."""
+    if not changes:
+        return messages
+    return replace_messages(messages, [(found[place].src, texts) for place, texts in changes.items()], _edited)
 
 
 def find_image(messages: list[Any], image: Image) -> RawImage | None:
