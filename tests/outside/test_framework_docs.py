@@ -20,6 +20,7 @@ SECTION = re.compile(r"^## (?P<name>[^\n]+)\n(?P<body>.*?)(?=^## |\Z)", re.MULTI
 BLOCK = re.compile(r"^```py\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 BLOCKS = {found["name"]: BLOCK.findall(found["body"]) for found in SECTION.finditer(PAGE)}
 
+NOTE = f"{MARKER} Distilled the output"
 READ = Call("read_file", {"path": "docs/cli.md"}, "call_1")
 ANSWER = "With `context-guard store purge`; `--older-than` takes an age."
 USUAL: list[Script] = [Turn(calls=[READ]), Turn(ANSWER), Turn("You are welcome.")]
@@ -43,7 +44,7 @@ def test_a_block_guards_its_second_run(frameworks: str, name: str, tmp_path: Pat
     (code,) = BLOCKS[name]
     requests, printed = play(frameworks, code, SCRIPTS.get(name, USUAL), tmp_path)
     assert len(requests) == 3
-    assert (False, False, True) == tuple(MARKER in json.dumps(request) for request in requests), printed
+    assert (False, False, True) == tuple(NOTE in json.dumps(request) for request in requests), printed
     assert "store purge" in json.dumps(requests[2])
     assert "Kept out of the context now: about" in printed or "Store " in printed
 
@@ -68,7 +69,7 @@ for kind, (name, guard) in GUARDS.items():
         asyncio.run(context_guard.async_pre_call_hook(None, None, {{"model": "m", name: list_}}, kind))[name]
         for list_ in (half, done + messages(provider, prompt("Thanks.")))
     ]
-    print(kind, *({MARKER!r} in str(list_) for list_ in reversed(sent)))
+    print(kind, *({NOTE!r} in str(list_) for list_ in reversed(sent)))
 """
 
 
@@ -85,9 +86,10 @@ def test_the_model_of_mini_swe_agent_is_guarded(frameworks: str, tmp_path: Path)
 
 def play(python: str, code: str, script: list[Script], folder: Path) -> tuple[list[dict[str, Any]], str]:
     """The bodies of the requests, and what was printed."""
+    (folder / "block.py").write_text(code, encoding="utf-8")
     with ScriptedProvider(script) as provider:
         done = subprocess.run(
-            [python, "-c", code],
+            [python, folder / "block.py"],
             cwd=ROOT,
             env=environment(provider.url, folder),
             capture_output=True,
