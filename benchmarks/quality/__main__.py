@@ -35,6 +35,7 @@ def main(arguments: list[str]) -> int:
     ask.add_argument("--bench", type=scored_folder, help="folder with real sessions; their scorer lies beside it")
     ask.add_argument("--folds", type=existing_file, help="cross-validated models")
     ask.add_argument("--peers", action=argparse.BooleanOptionalAction, default=True, help="other people's packages")
+    ask.add_argument("--peers-every", type=_count, default=1, help="give peers every so many-th real session's item")
     ask.add_argument("--write", action="store_true", help="put tables and plot into docs/")
     ask.add_argument("--plot", type=file_to_write, help="write the plot to this file (.png)")
     given = ask.parse_args(arguments)
@@ -46,10 +47,10 @@ def main(arguments: list[str]) -> int:
         print("\n".join(told()), file=sys.stderr)
     cases = own_cases(given.cases)
     rows = tuple(own_rows(cases, WAYS, peers))
-    found = score_sessions(given.bench, given.folds, WAYS, peers) if given.bench else []
+    found = score_sessions(given.bench, given.folds, WAYS, peers, given.peers_every) if given.bench else []
     text = "## Quality\n\n" + own_table(rows, len(cases))
     if found:
-        text += sessions_table(found, given.folds is not None)
+        text += sessions_table(found, given.folds is not None, given.peers_every)
     if picture:
         plot(rows, found, picture)
     if given.write:
