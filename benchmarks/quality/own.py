@@ -10,7 +10,7 @@ from benchmarks.quality.peers.run import run_peers
 from benchmarks.quality.peers.task import task_of_case
 from benchmarks.quality.scores import Figures, figures
 from benchmarks.quality.ways import ORIGINAL_NAME, Way
-from benchmarks.train_local_judge.material import Case, is_own, make_cases, read_sources
+from benchmarks.train_local_judge.material import Case, Source, is_own, make_cases, read_sources
 from msgspec import Struct
 
 from context_guard.local_judge import Settings, judge_with
@@ -36,7 +36,12 @@ class Row(Struct, frozen=True):
 
 @cache
 def own_cases(count: int) -> tuple[Case, ...]:
-    return tuple(make_cases(read_sources(skip=lambda path: not is_own(path)), count, SEED))
+    return tuple(make_cases(_sources(), count, SEED))
+
+
+@cache
+def _sources() -> tuple[Source, ...]:
+    return read_sources(skip=lambda path: not is_own(path))
 
 
 def own_rows(cases: Sequence[Case], ways: Sequence[Way], peers: Sequence[Peer]) -> Iterator[Row]:
