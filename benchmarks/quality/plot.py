@@ -33,6 +33,8 @@ def plot(rows: Sequence[Row], found: Sequence[Scored], path: Path) -> None:
 
 
 def _draw(axis: Any, title: str, points: Sequence[Point]) -> None:
+    colours = needed_package("matplotlib").colormaps["tab20"].colors
+    axis.set_prop_cycle(color=colours)
     for group in sorted({_group(point) for point in points if point.is_peer}):
         here = sorted((100 * p.kept, 100 * p.recall) for p in points if p.is_peer and _group(p) == group)
         axis.plot([x for x, _ in here], [y for _, y in here], ".:", linewidth=1, label=group)

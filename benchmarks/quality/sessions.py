@@ -46,6 +46,8 @@ class Scored(msgspec.Struct, frozen=True):
     """Items on which a peer raised an error."""
     ours: tuple[float, float] | None = None
     """Recall and zero loss of this judge at the same size on the same items, for what is not ours."""
+    items: int = 0
+    """Items with needs that a peer was measured on."""
 
     @property
     def is_curve(self) -> bool:
@@ -85,7 +87,9 @@ def score_sessions(
             row = scorer.aggregate(scorer.run(few, gold, lambda item, name=name: _lines_of(runs[item["id"]][name])))
             changed = _changed(few, [runs[item["id"]][name] for item in few])
             errors = sum(bool(runs[item["id"]][name].error) for item in few)
-            found.append(Scored(setting, name, row, changed=changed, errors=errors, ours=_ours(curve, row)))
+            count = sum(bool(gold[item["id"]]["needs"]) for item in few)
+            ours = _ours(curve, row)
+            found.append(Scored(setting, name, row, changed=changed, errors=errors, items=count, ours=ours))
     return found
 
 

@@ -63,6 +63,7 @@ def sessions_table(found: Sequence[Scored], is_cross_validated: bool, every: int
         text += f"\n#### {setting}\n\n{table(SESSIONS_HEAD, body)}\n"
         if peers:
             sample = "all items" if every == 1 else f"every {every}th item"
+            sample += f" ({peers[0].items} with needs)"
             text += f"\nPeers, on {sample}:\n\n{table(SESSIONS_HEAD, [(p.name, *_session_cells(p)) for p in peers])}\n"
             told = [(peer.name, _reached_later(peer), peer.ours or (0.0, 0.0)) for peer in peers]
             text += _ahead(told) + _errors(peers)
