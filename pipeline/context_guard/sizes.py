@@ -38,7 +38,10 @@ def block_chars(block: AnyBlock) -> int:
 
 
 def blocks_chars(blocks: tuple[AnyBlock, ...] | None) -> int:
-    return sum(block_chars(block) for block in blocks or ())
+    total = 0
+    for block in blocks or ():  # in a hot loop of every boundary, where a generator takes twice as long
+        total += len(block.text) if type(block) is Text else block_chars(block)
+    return total
 
 
 def visible_chars(entry: Entry) -> int:

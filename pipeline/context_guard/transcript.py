@@ -148,6 +148,8 @@ class Transcript(Struct, frozen=True):
     version: str = ""
     overhead_chars: int | None = None
     """System prompt and tool definitions, in characters, where the host says so."""
+    pinned: frozenset[str] = frozenset()
+    """Entries that the user wants left as they are."""
 
 
 def only_result(blocks: tuple[AnyBlock, ...] | None) -> ToolResult | None:

@@ -44,7 +44,7 @@ Projection = list[tuple[Json, list[Json]]]
 
 def parse(data: bytes) -> Result[PiSession, FormatError]:
     """Every session that Pi 1.6 opens; versions 1 and 2 are migrated in memory, with ids counted from the top."""
-    lines, broken = _decode_lines(data.decode("utf-8", "replace"))
+    lines, broken = decode_lines(data.decode("utf-8", "replace"))
     if not lines:
         return Failure(FormatError(_NO_JSON if broken else _EMPTY))
     header = lines[0][1]
@@ -114,7 +114,8 @@ def is_edit(entry: Json) -> bool:
     return replacement is None or (isinstance(replacement, dict) and isinstance(replacement.get("content"), str | list))
 
 
-def _decode_lines(text: str) -> tuple[list[tuple[int, Json]], list[int]]:
+def decode_lines(text: str) -> tuple[list[tuple[int, Json]], list[int]]:
+    """The lines that hold an object, with their numbers from 1, and the numbers of those that hold something else."""
     lines: list[tuple[int, Json]] = []
     broken: list[int] = []
     for number, line in enumerate(text.split("\n"), 1):
