@@ -13,7 +13,19 @@ from context_guard_effects.cli.exits import EXIT_CODES, INTERRUPTED, OK, OUR_DEF
 from context_guard_effects.cli.nearest import NearestGroup
 from context_guard_effects.cli.output import warn
 
-COMMANDS = ("distill", "explain", "status", "stage", "trace", "recall", "config", "judge")
+COMMANDS = (
+    "distill",
+    "explain",
+    "status",
+    "stage",
+    "trace",
+    "recall",
+    "config",
+    "judge",
+    "install",
+    "uninstall",
+    "bridge",
+)
 
 
 class ContextGuard(NearestGroup):
