@@ -7,9 +7,10 @@
 The agent's tools are real; only the model is not.
 """
 
+import contextlib
 import json
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
@@ -18,6 +19,7 @@ from msgspec import Struct
 
 _CHARS_PER_TOKEN = 4
 _DELTA_CHARS = 400
+_GATE_SECONDS = 30.0
 
 
 class Call(Struct, frozen=True):
@@ -30,6 +32,10 @@ class Turn(Struct, frozen=True):
 
     text: str = ""
     calls: Sequence[Call] = ()
+    refusal: int = 0
+    """An HTTP status in place of an answer."""
+    gate: threading.Event | None = None
+    """The answer waits for it, at most half a minute."""
 
 
 class Request(Struct, frozen=True):
@@ -55,10 +61,14 @@ class Request(Struct, frozen=True):
         }
 
 
+Scripted = Turn | Callable[[Request], Turn]
+"""An answer, or how to make one from what the agent sent."""
+
+
 class ScriptedProvider:
     """Plays its turns one a request and keeps every request; asked for more turns than it has, it refuses."""
 
-    def __init__(self, turns: Sequence[Turn] = ()) -> None:
+    def __init__(self, turns: Sequence[Scripted] = ()) -> None:
         self.requests: list[Request] = []
         self._turns = list(turns)
         self._lock = threading.Lock()
@@ -73,7 +83,7 @@ class ScriptedProvider:
     def turns_left(self) -> int:
         return len(self._turns)
 
-    def play(self, *turns: Turn) -> None:
+    def play(self, *turns: Scripted) -> None:
         """Adds turns behind those that are left."""
         with self._lock:
             self._turns.extend(turns)
@@ -83,7 +93,9 @@ class ScriptedProvider:
         with self._lock:
             usage = _usage(request, self.requests)
             self.requests.append(request)
-            return len(self.requests), self._turns.pop(0) if self._turns else None, usage
+            scripted = self._turns.pop(0) if self._turns else None
+            number = len(self.requests)
+        return number, scripted(request) if callable(scripted) else scripted, usage
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -117,19 +129,26 @@ class _Handler(BaseHTTPRequestHandler):
         if turn is None:
             self._refuse("the script has no turn left")
             return
-        self.send_response(200)
-        self.send_header("content-type", "text/event-stream")
-        self.end_headers()
-        for event in _events(turn, number, request.body["model"], usage):
-            self.wfile.write(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode())
+        if turn.gate is not None:
+            turn.gate.wait(_GATE_SECONDS)
+        if turn.refusal:
+            self._refuse("scripted", turn.refusal)
+            return
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # of an agent that no longer wants it
+            self.send_response(200)
+            self.send_header("content-type", "text/event-stream")
+            self.end_headers()
+            for event in _events(turn, number, request.body["model"], usage):
+                self.wfile.write(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode())
 
     def log_message(self, format: str, *args: Any) -> None:
         """Silence: the requests are kept, and standard error is the test runner's."""
 
-    def _refuse(self, why: str) -> None:
-        """An error of the kind that no client tries again."""
-        body = json.dumps({"type": "error", "error": {"type": "invalid_request_error", "message": why}}).encode()
-        self.send_response(400)
+    def _refuse(self, why: str, status: int = 400) -> None:
+        """An error, unless it is 529 of the kind that no client tries again."""
+        kind = "overloaded_error" if status == 529 else "invalid_request_error"
+        body = json.dumps({"type": "error", "error": {"type": kind, "message": why}}).encode()
+        self.send_response(status)
         self.send_header("content-type", "application/json")
         self.send_header("content-length", str(len(body)))
         self.end_headers()

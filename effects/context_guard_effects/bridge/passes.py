@@ -1,6 +1,6 @@
 """Passes over the live session: one at a time, judged beside whatever else Pi asks for."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 
 import trio
 
@@ -44,7 +44,7 @@ class Pass:
 class Passes:
     """Starts passes in the nursery; `on_busy` hears when judging begins and when it has ended."""
 
-    def __init__(self, nursery: trio.Nursery, on_busy: Callable[[bool], Awaitable[None]]) -> None:
+    def __init__(self, nursery: trio.Nursery, on_busy: Callable[[bool], None]) -> None:
         self._nursery = nursery
         self._on_busy = on_busy
         self.current: Pass | None = None
@@ -63,13 +63,13 @@ class Passes:
         config = found.plan.config
         try:
             if found.plan.requests:
-                await self._on_busy(True)
+                self._on_busy(True)
             limiter = trio.CapacityLimiter(config.concurrency)
             asked = await ask_all(found.plan.requests, judge, config.timeout_ms, limiter)
             found.settlement = settle(found.plan, asked)
         except Exception as error:  # of a pass, not of the bridge: everything is kept
             found.defect = f"a defect, please report it: {type(error).__name__}: {error}"
         finally:
+            if found.plan.requests:
+                self._on_busy(False)
             found.done.set()
-        if found.plan.requests:
-            await self._on_busy(False)

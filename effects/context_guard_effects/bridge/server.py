@@ -232,7 +232,7 @@ class Bridge:
             state = "problem" if self._problem else "ready"
         return list(status_parts(count_savings(transcript), state, self._problem))
 
-    async def _tell_busy(self, busy: bool) -> None:
+    def _tell_busy(self, busy: bool) -> None:
         if self._shown is not None:
             working = "context-guard: distilling old context…" if busy else None
             self._send({"event": "status", "status": self._status(self._shown, busy), "working": working})

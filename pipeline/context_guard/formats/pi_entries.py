@@ -82,7 +82,8 @@ def to_entry(
         raw=stored.raw,
         visible=visible,
         kind=_kind(entry),
-        time=_time(message, entry),
+        time=_whole(message.get("timestamp")) if message else _written(entry),
+        written=_written(entry),
         model=model,
         usage=_usage(message.get("usage")),
         stop=string(message.get("stopReason")) or None,
@@ -128,10 +129,7 @@ def _usage(usage: Any) -> Usage | None:
     )
 
 
-def _time(message: Json, entry: Json) -> int | None:
-    """When the message was sent. Entries without one have only the time at which they were written."""
-    if message:
-        return _whole(message.get("timestamp"))
+def _written(entry: Json) -> int | None:
     try:
         return (datetime.fromisoformat(entry["timestamp"]) - _EPOCH) // timedelta(milliseconds=1)
     except (KeyError, TypeError, ValueError):

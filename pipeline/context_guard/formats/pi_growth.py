@@ -45,9 +45,12 @@ def append_lines(session: PiSession, data: bytes) -> PiSession:
     numbered = [(last + number, entry) for number, entry in lines if entry.get("type") != "session"]
     known = [(number, entry) for number, entry in numbered if isinstance(entry.get("id"), str)]
     lost = [number for number, entry in numbered if not isinstance(entry.get("id"), str)]
-    grown = _grown(session, known)
     more_broken = sorted([*(last + number for number in broken), *lost])
-    return replace(grown, broken_lines=(*session.broken_lines, *more_broken)) if more_broken else grown
+    grown = _grown(session, known)
+    if not more_broken:
+        return grown
+    torn = more_broken[-1] > max([0, *grown.lines[-1:]])
+    return replace(grown, broken_lines=(*session.broken_lines, *more_broken), torn=torn)
 
 
 def append_entries(session: PiSession, entries: Iterable[Json]) -> PiSession:
