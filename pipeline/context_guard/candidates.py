@@ -74,9 +74,10 @@ def is_large(result: RunResult, config: Config) -> bool:
 
 
 def may_edit(result: RunResult, config: Config) -> bool:
-    """Text only, of a tool that is not excluded, seen as it was stored (so that recall can give back all of it)."""
+    """Text only, not pinned, of a tool not excluded, seen as it was stored (so that recall can give back all of it)."""
     return (
         result.is_raw
+        and not result.is_pinned
         and result.is_text_only
         and result.tool not in config.exclude_tools
         and not (config.keep_recalls and is_recall(result.tool))

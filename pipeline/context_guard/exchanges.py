@@ -46,9 +46,12 @@ class OldExchange(Struct, frozen=True):
 
 
 def pick_exchanges(
-    context: tuple[Entry, ...], spans: tuple[Span, ...], config: Config, judged: frozenset[str]
+    context: tuple[Entry, ...], spans: tuple[Span, ...], config: Config, settled: frozenset[str]
 ) -> tuple[OldExchange, ...]:
-    """The finished exchanges before the run that may go: seen as stored, recoverable, large enough, not just judged."""
+    """The finished exchanges before the run that may go: seen as stored, recoverable, large enough, not `settled`.
+
+    Settled are those with these prompts: just judged, or with something pinned in them.
+    """
     if not config.prune_exchanges or not spans:
         return ()
     bounds = exchange_bounds(context, spans[-1].start)
@@ -58,7 +61,7 @@ def pick_exchanges(
         exchange
         for exchange in found
         if exchange is not None
-        and exchange.prompt_id not in judged
+        and exchange.prompt_id not in settled
         and exchange.chars >= MIN_CHARS
         and len(exchange.stub) < exchange.chars
     )
@@ -72,6 +75,15 @@ def exchange_bounds(context: tuple[Entry, ...], end: int) -> list[tuple[int, int
         if context[place].role == "user" and context[place].visible is not None and not is_steering(context, place)
     ]
     return list(zip(starts, [*starts[1:], end], strict=False))
+
+
+def exchanges_with(context: tuple[Entry, ...], end: int, ids: frozenset[str]) -> frozenset[str]:
+    """Prompts of the exchanges before the place `end` in which one of these entries stands."""
+    return frozenset(
+        context[start].id
+        for start, stop in exchange_bounds(context, end)
+        if any(entry.id in ids for entry in context[start:stop])
+    )
 
 
 def why_unfit(entries: tuple[Entry, ...]) -> str:

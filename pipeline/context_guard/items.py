@@ -5,7 +5,7 @@ from msgspec import Struct
 from context_guard.boundary import Boundary
 from context_guard.candidates import Candidate, pick_aged, pick_candidates
 from context_guard.config import Config
-from context_guard.exchanges import OldExchange, pick_exchanges
+from context_guard.exchanges import OldExchange, exchanges_with, pick_exchanges
 from context_guard.images import OldImages, pick_images
 from context_guard.memory import deferred_outputs, judged_exchanges, judged_mid_run
 from context_guard.small import SmallOutput, pick_small
@@ -32,6 +32,8 @@ def collect_items(transcript: Transcript, spans: tuple[Span, ...], boundary: Bou
     context, cwd, phase = shown(transcript), transcript.cwd, boundary.phase
     judged = judged_mid_run(transcript) if phase == "mid-run" else frozenset()
     settled = judged_exchanges(transcript, spans[-1].start_id) if spans else frozenset()
+    if spans and transcript.pinned:
+        settled |= exchanges_with(context, spans[-1].start, transcript.pinned)
     return Items(
         large=tuple(
             candidate
@@ -42,7 +44,9 @@ def collect_items(transcript: Transcript, spans: tuple[Span, ...], boundary: Bou
         ),
         small=tuple(item for span in spans for item in pick_small(span, config, phase, judged, cwd)),
         exchanges=pick_exchanges(context, spans, config, settled),
-        images=pick_images(context, config) if spans else (),
+        images=tuple(it for it in pick_images(context, config) if it.entry_id not in transcript.pinned)
+        if spans
+        else (),
     )
 
 

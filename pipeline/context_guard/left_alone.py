@@ -9,7 +9,7 @@ from context_guard.runs import is_stub
 from context_guard.span import RunResult, Span, find_spans
 from context_guard.stages import Plan
 from context_guard.text import one_line, plural
-from context_guard.transcript import EDITABLE, Entry, Image, Text, Transcript, images_of, shown
+from context_guard.transcript import EDITABLE, Entry, Image, Opaque, Text, Transcript, images_of, shown
 
 NO_RULE = "No rule of this pass is about it."
 
@@ -27,6 +27,8 @@ def why_left_alone(transcript: Transcript, plan: Plan, entry: Entry) -> str:
         return "An edit has omitted it: the model does not see it."
     if entry.role not in EDITABLE:
         return f"Only prompts, answers, notes and tool outputs are ever edited; this is a {entry.role} entry."
+    if entry.id in transcript.pinned and not _is_carried(entry):
+        return "It is pinned: no pass touches it."
     if not config.enabled:
         return "The guard is off (enabled is false)."
     if plan.phase == "mid-run" and not config.mid_run:
@@ -47,6 +49,12 @@ def why_left_alone(transcript: Transcript, plan: Plan, entry: Entry) -> str:
     if entry.role == "tool" and (images := _images(entry, config, _age(context, place))):
         return f"{images} {_exchange(transcript, plan, context, place, spans)}"
     return _exchange(transcript, plan, context, place, spans)
+
+
+def _is_carried(entry: Entry) -> bool:
+    """Whether something in it is neither text nor picture."""
+    blocks = entry.raw if entry.raw_result is None else entry.raw_result.content
+    return any(isinstance(block, Opaque) for block in blocks)
 
 
 def _held_back(plan: Plan) -> str:
@@ -152,6 +160,8 @@ def _exchange(
         return f"{whole} it is one of the last {config.keep_recent_exchanges} before the run (keepRecentExchanges)."
     if unfit := why_unfit(context[start:end]):
         return f"{whole} {unfit}."
+    if any(entry.id in transcript.pinned for entry in context[start:end]):
+        return f"{whole} it holds something that is pinned or that no recall could give back."
     if prompt in judged_exchanges(transcript, spans[-1].start_id):
         return f"{whole} that was done since the run began."
     exchange = read_exchange(context[start:end])

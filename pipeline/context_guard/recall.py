@@ -52,7 +52,7 @@ def recall(
     `offset` and `limit` count lines from 1, of those that match where there is a pattern; `column` counts characters
     from 1 within the line at `offset`. Numbers below 1 count as absent.
     """
-    source = _source(transcript, entry_id)
+    source = source_of(transcript, entry_id)
     if source is None:
         named = without_lone_surrogates(shorten(one_line(entry_id), 80))
         return Failure(
@@ -80,7 +80,7 @@ def recall(
     )
 
 
-def _source(transcript: Transcript, entry_id: str) -> tuple[str, tuple[Image, ...]] | None:
+def source_of(transcript: Transcript, entry_id: str) -> tuple[str, tuple[Image, ...]] | None:
     """The raw text behind an id, and the images that belong to it."""
     place = next((i for i, entry in enumerate(transcript.entries) if entry.id == entry_id), None)
     if place is None:

@@ -54,6 +54,8 @@ class RunResult(Struct, frozen=True):
     is_raw: bool
     """The model sees what the host stored, and recall can give back all of it."""
     full_ref: str | None = None
+    is_pinned: bool = False
+    """No pass touches it: the user or the provider needs it as it is."""
 
 
 class Span(Struct, frozen=True):
@@ -93,7 +95,7 @@ def find_spans(transcript: Transcript, config: Config, boundary: Boundary = RUN_
             break
         bounds.insert(0, (earlier, bounds[0][0]))
     past = read_past(context)
-    return tuple(_read_span(past, start, end, config, phase) for start, end in bounds)
+    return tuple(_with_pins(_read_span(past, start, end, config, phase), transcript) for start, end in bounds)
 
 
 def find_earlier_spans(
@@ -107,7 +109,7 @@ def find_earlier_spans(
     end = before.start
     while places and (start := find_run_start(context, end)) is not None and end > places[0]:
         if any(start < place < end for place in places):
-            spans.insert(0, _read_span(past, start, end, config, "run-end"))
+            spans.insert(0, _with_pins(_read_span(past, start, end, config, "run-end"), transcript))
         end = start
     return tuple(span for span in spans if span.is_finished)
 
@@ -131,6 +133,14 @@ def _read_span(past: Past, start: int, end: int, config: Config, phase: Phase) -
         results=results,
         is_finished=_is_finished(run),
     )
+
+
+def _with_pins(span: Span, transcript: Transcript) -> Span:
+    pinned = transcript.pinned.intersection(result.entry_id for result in span.results)
+    if not pinned:
+        return span
+    results = (msgspec.structs.replace(it, is_pinned=it.entry_id in pinned) for it in span.results)
+    return msgspec.structs.replace(span, results=tuple(results))
 
 
 def _is_finished(run: tuple[Entry, ...]) -> bool:

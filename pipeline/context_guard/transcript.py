@@ -152,7 +152,7 @@ class Transcript(Struct, frozen=True):
     overhead_chars: int | None = None
     """System prompt and tool definitions, in characters, where the host says so."""
     pinned: frozenset[str] = frozenset()
-    """Entries that the user wants left as they are."""
+    """Entries that no pass touches: the user said so, or the provider needs them as they are."""
 
 
 def only_result(blocks: tuple[AnyBlock, ...] | None) -> ToolResult | None:

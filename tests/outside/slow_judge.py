@@ -46,4 +46,5 @@ class SlowJudge:
 
 def _wants_little(name: str, question: dict[str, object]) -> float | str:
     """The first part of an output, and nothing else."""
-    return {"keep_whole": 0.05, "chunk_1": 0.9, "focus": "chunk_1"}.get(name, 0.05)
+    wanted: dict[str, float | str] = {"chunk_1": 0.9, "focus": "chunk_1"}
+    return wanted.get(name, 0.05)

@@ -12,7 +12,6 @@ from context_guard.formats.pi_entries import (
     read_record,
     read_replacement,
     read_stored,
-    string,
     takes_content,
     to_entry,
 )
@@ -26,6 +25,7 @@ from context_guard.formats.pi_session import (
     parse,
     select,
 )
+from context_guard.formats.values import string
 from context_guard.records import StoredRecord
 from context_guard.transcript import AnyBlock, Edit, Model, Transcript
 

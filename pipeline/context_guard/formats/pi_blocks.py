@@ -4,7 +4,7 @@ from typing import Any
 
 from context_guard.formats.base64_image import image_size
 from context_guard.formats.pi_session import Json
-from context_guard.text import compact_json
+from context_guard.formats.values import json_text, string
 from context_guard.transcript import AnyBlock, Image, Opaque, Text, Thinking, ToolCall, ToolResult
 
 
@@ -25,21 +25,21 @@ def read_result(message: Json, content: Any, source: str) -> ToolResult:
     details = message.get("details")
     is_error = message.get("isError")
     return ToolResult(
-        call_id=_string(message.get("toolCallId")),
-        name=_string(message.get("toolName")),
+        call_id=string(message.get("toolCallId")),
+        name=string(message.get("toolName")),
         content=tuple(
             Text(block) if isinstance(block, str) else _plain_block(block, f"{source}/{i}")
             for i, block in enumerate(_listed(content))
         ),
         is_error=is_error if isinstance(is_error, bool) else None,
-        full_ref=(_string(details.get("fullOutputPath")) or None) if isinstance(details, dict) else None,
+        full_ref=(string(details.get("fullOutputPath")) or None) if isinstance(details, dict) else None,
     )
 
 
 def shell_text(message: Json) -> str:
     """The user's own command as Pi tells the model of it."""
-    output = _string(message.get("output"))
-    text = f"Ran `{_string(message.get('command'))}`\n" + (f"```\n{output}\n```" if output else "(no output)")
+    output = string(message.get("output"))
+    text = f"Ran `{string(message.get('command'))}`\n" + (f"```\n{output}\n```" if output else "(no output)")
     code = message.get("exitCode")
     if message.get("cancelled"):
         text += "\n\n(command cancelled)"
@@ -60,13 +60,13 @@ def _listed(content: Any) -> list[Any]:
 def _block(block: Any, source: str) -> AnyBlock:
     match block:
         case {"type": "thinking"}:
-            return Thinking(_string(block.get("thinking")), _string(block.get("thinkingSignature")))
+            return Thinking(string(block.get("thinking")), string(block.get("thinkingSignature")))
         case {"type": "toolCall"}:
             args = block.get("arguments")
             return ToolCall(
-                id=_string(block.get("id")),
-                name=_string(block.get("name")),
-                args=_json(args) if isinstance(args, dict) else "",
+                id=string(block.get("id")),
+                name=string(block.get("name")),
+                args=json_text(args) if isinstance(args, dict) else "",
             )
         case _:
             return _plain_block(block, source)
@@ -76,21 +76,10 @@ def _plain_block(block: Any, source: str) -> Text | Image | Opaque:
     """The blocks that a tool result may hold too."""
     match block:
         case {"type": "text"}:
-            return Text(_string(block.get("text")))
+            return Text(string(block.get("text")))
         case {"type": "image"}:
             width, height = image_size(block.get("data"))
-            return Image(media_type=_string(block.get("mimeType")), ref=source, width=width, height=height)
+            return Image(media_type=string(block.get("mimeType")), ref=source, width=width, height=height)
         case _:
-            kind = _string(block.get("type")) if isinstance(block, dict) else ""
-            return Opaque(kind=kind, size=len(_json(block)))
-
-
-def _json(value: Any) -> str:
-    try:
-        return compact_json(value)
-    except RecursionError:  # nested just so deep that reading it still worked
-        return ""
-
-
-def _string(value: Any) -> str:
-    return value if isinstance(value, str) else ""
+            kind = string(block.get("type")) if isinstance(block, dict) else ""
+            return Opaque(kind=kind, size=len(json_text(block)))

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from context_guard.formats.pi_blocks import read_blocks, read_result, read_text, shell_text
 from context_guard.formats.pi_session import Json, message_of
+from context_guard.formats.values import string
 from context_guard.records import RECORD_TYPE, Record, decode_record
 from context_guard.transcript import AnyBlock, Entry, Model, Role, Usage
 
@@ -137,10 +138,6 @@ def _written(entry: Json) -> int | None:
 
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-
-
-def string(value: Any) -> str:
-    return value if isinstance(value, str) else ""
 
 
 def _whole(value: Any) -> int | None:

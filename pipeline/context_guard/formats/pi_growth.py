@@ -13,11 +13,11 @@ from context_guard.formats.pi_entries import (
     read_record,
     read_replacement,
     read_stored,
-    string,
     takes_content,
     to_entry,
 )
 from context_guard.formats.pi_session import Json, PiSession, decode_lines, is_edit, message_of
+from context_guard.formats.values import string
 from context_guard.records import StoredRecord
 from context_guard.transcript import AnyBlock, Edit, Entry, Model, Transcript
 

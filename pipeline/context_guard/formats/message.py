@@ -1,0 +1,94 @@
+"""One entry of a message list, told by its content: what a codec reads a provider's messages into."""
+
+import json
+from collections.abc import Sequence
+from hashlib import blake2b
+
+import msgspec
+from msgspec import Struct
+
+from context_guard.cache.marks import Mark
+from context_guard.transcript import AnyBlock, Model, Opaque, Role, Usage, calls_of, only_result, text_of
+
+ID_BYTES = 6
+
+
+class Message(Struct, frozen=True):
+    """An entry to be: a tool result, the rest of a user message, an assistant message."""
+
+    role: Role
+    blocks: tuple[AnyBlock, ...]
+    src: str
+    """Where it stands: `3` is message 3, `3-5` messages 3 to 5, `3/1-2` the blocks 1 and 2 of message 3."""
+    digests: tuple[str, ...] = ()
+    """Of its pictures and of what is carried untouched, in order: what tells them apart."""
+    fixed: bool = False
+    """The provider needs it where it is: neither it nor the exchange around it may go."""
+    time: int | None = None
+    """Milliseconds since the epoch."""
+    model: Model | None = None
+    usage: Usage | None = None
+    stop: str | None = None
+    response_id: str | None = None
+    kind: str = ""
+
+    @property
+    def is_fixed(self) -> bool:
+        """Also what holds something that no edit may touch and no recall could give back."""
+        result = only_result(self.blocks)
+        blocks = self.blocks if result is None else result.content
+        return self.fixed or any(isinstance(block, Opaque) for block in blocks)
+
+
+class Read(Struct, frozen=True):
+    """A whole request body."""
+
+    messages: tuple[Message, ...]
+    model: Model | None = None
+    overhead_chars: int | None = None
+    """System prompt and tool definitions beside the messages."""
+    marks: tuple[Mark, ...] = ()
+    """Its cache breakpoints (Anthropic), in reading order."""
+
+
+def entry_ids(messages: Sequence[Message]) -> tuple[str, ...]:
+    """Twelve hexadecimal digits for each entry, made of what it says and of how many equal ones stand before it.
+
+    Left out is what hosts drop or make anew: thinking, signatures, cache marks, the providers' own ids. So adding
+    messages at the end changes no id, and the id of a tool result depends on its call and its raw content alone.
+    """
+    seen: dict[str, int] = {}
+    ids: list[str] = []
+    for message in messages:
+        said = _digest(_said(message))
+        count = seen.get(said, 0)
+        seen[said] = count + 1
+        ids.append(said if count == 0 else _digest(f"{said} {count}"))
+    return tuple(ids)
+
+
+def _digest(text: str) -> str:
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=ID_BYTES).hexdigest()
+
+
+def _said(message: Message) -> str:
+    """The content as one text; the lengths in front of it tell where each part ends."""
+    result = only_result(message.blocks)
+    parts = [message.role, "" if result is None else result.call_id, text_of(message.blocks)]
+    if message.role == "assistant":
+        for call in calls_of(message.blocks):
+            parts += (call.id, call.name, _canonical(call.args))
+    parts += message.digests
+    return "".join((repr(list(map(len, parts))), *parts))
+
+
+def _canonical(args: str) -> str:
+    """The same arguments in one form, whatever their order, spaces and escapes; what is no JSON as it is."""
+    try:
+        value = json.loads(args) if args else {}
+        try:
+            return msgspec.json.encode(value, order="sorted").decode()
+        except (msgspec.MsgspecError, UnicodeEncodeError, TypeError, OverflowError):
+            return json.dumps(value, sort_keys=True)
+    except (ValueError, RecursionError):
+        return args

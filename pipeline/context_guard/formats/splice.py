@@ -1,0 +1,116 @@
+"""A request body with an edited list in it, byte for byte as it was up to the first message that changed."""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from msgspec import Struct
+from returns.result import Failure, Result, Success
+
+from context_guard.formats.errors import FormatError
+from context_guard.text import compact_json
+
+Json = dict[str, Any]
+
+_SPACE = re.compile(r"[ \t\n\r]*")
+_DECODER = json.JSONDecoder()
+
+
+class Spans(Struct, frozen=True):
+    """A request body as text, and where in it the messages stand."""
+
+    text: str
+    messages: tuple[tuple[int, int], ...]
+    """Start and end of each."""
+    start: int
+    """Behind the bracket that opens the list."""
+    end: int
+    """In front of the one that closes it."""
+
+
+def open_body(data: bytes, key: str) -> Result[tuple[Json, Spans], FormatError]:
+    """A request body as JSON, and where the messages of the list under `key` stand in it."""
+    try:
+        text = data.decode()
+        body, spans = _read(text, key)
+    except (ValueError, IndexError, RecursionError):
+        return Failure(FormatError("The request body is no JSON object: send it as it is."))
+    if spans is None:
+        return Failure(FormatError(f"The request body has no list `{key}`: send it as it is."))
+    return Success((body, spans))
+
+
+def splice(spans: Spans, old: Sequence[Any], new: Sequence[Any]) -> bytes:
+    """The body with the list changed from `old`, as `open_body` gave it, to `new`, as `apply` made it.
+
+    A message that is the same object in both keeps its bytes; in front of the first change and behind the list nothing
+    changes at all, since a provider's cache goes by the bytes.
+    """
+    same = 0
+    while same < min(len(old), len(new)) and old[same] is new[same]:
+        same += 1
+    if same == len(old) == len(new):
+        return spans.text.encode()
+    kept = spans.text[: spans.messages[same - 1][1] if same else spans.start]
+    rest = list(_printed(spans, old, new, same))
+    text = kept + ("," if same and rest else "") + ",".join(rest) + spans.text[spans.end :]
+    # Half of a surrogate pair in a message that changed stays the escape that it was.
+    return text.encode("utf-8", "backslashreplace")
+
+
+def _printed(spans: Spans, old: Sequence[Any], new: Sequence[Any], at: int) -> Iterator[str]:
+    """The messages from `at` on; what the old list holds, in its order, as it was."""
+    for message in new[at:]:
+        place = next((place for place in range(at, len(old)) if old[place] is message), None)
+        if place is None:
+            yield compact_json(message)
+        else:
+            yield spans.text[slice(*spans.messages[place])]
+            at = place + 1
+
+
+def _read(text: str, key: str) -> tuple[Json, Spans | None]:
+    body: Json = {}
+    found: Spans | None = None
+    at = _opened(text, _skip(text, 0), "{")
+    while text[at] != "}":
+        name, at = _DECODER.raw_decode(text, at)
+        at = _opened(text, _skip(text, at), ":")
+        if name == key and text[at] == "[":
+            body[name], found = _read_list(text, at)
+            at = found.end + 1
+        else:
+            body[name], at = _DECODER.raw_decode(text, at)
+        at = _next(text, at, "}")
+    return body, found
+
+
+def _read_list(text: str, at: int) -> tuple[list[Any], Spans]:
+    start = at + 1
+    items: list[Any] = []
+    spans: list[tuple[int, int]] = []
+    at = _skip(text, start)
+    while text[at] != "]":
+        item, end = _DECODER.raw_decode(text, at)
+        items.append(item)
+        spans.append((at, end))
+        at = _next(text, end, "]")
+    return items, Spans(text=text, messages=tuple(spans), start=start, end=at)
+
+
+def _skip(text: str, at: int) -> int:
+    found = _SPACE.match(text, at)
+    return found.end() if found else at
+
+
+def _opened(text: str, at: int, mark: str) -> int:
+    if text[at] != mark:
+        raise ValueError(mark)
+    return _skip(text, at + 1)
+
+
+def _next(text: str, at: int, end: str) -> int:
+    """Where the next item begins, or its container ends."""
+    at = _skip(text, at)
+    return at if text[at] == end else _opened(text, at, ",")
