@@ -40,6 +40,8 @@ def fit_drafts(
 
 def refused_targets(transcript: Transcript, targets: tuple[str | None, ...]) -> tuple[int, ...]:
     """Places of the edits whose targets a host would refuse, and with them every other draft of the boundary."""
+    if not any(targets):
+        return ()
     editable = {entry.id for entry in transcript.entries if entry.role in EDITABLE}
     return tuple(place for place, target in enumerate(targets) if target is not None and target not in editable)
 

@@ -80,12 +80,8 @@ def extend_transcript(session: PiSession, transcript: Transcript, leaf: str) -> 
     edits = _edits(session, path, entries, first)
     if edits is None:
         return None
-    in_context = frozenset(transcript.context)
-    places = {entry.id: place for place, entry in enumerate(entries)}
-    for edit in edits:
-        place = places.get(edit.target)
-        if place is not None and (place in in_context or place >= first):
-            entries[place] = replace(entries[place], visible=edit.content)
+    if edits:
+        _show(edits, entries, frozenset(transcript.context) | frozenset(range(first, len(entries))))
     return replace(
         transcript,
         entries=tuple(entries),
@@ -103,6 +99,15 @@ def extend_transcript(session: PiSession, transcript: Transcript, leaf: str) -> 
         model=models.model,
         pinned=read_pins(path, transcript.pinned),
     )
+
+
+def _show(edits: list[Edit], entries: list[Entry], context: frozenset[int]) -> None:
+    """Puts in place what the edits make visible of entries in the context."""
+    places = {entry.id: place for place, entry in enumerate(entries)}
+    for edit in edits:
+        place = places.get(edit.target)
+        if place in context and place is not None:
+            entries[place] = replace(entries[place], visible=edit.content)
 
 
 def _grown(session: PiSession, numbered: list[tuple[int, Json]]) -> PiSession:
