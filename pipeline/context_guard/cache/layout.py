@@ -128,6 +128,8 @@ def rewrite_chars(layout: Layout, targets: Collection[str]) -> int:
 
 def read_point(layout: Layout, targets: Collection[str]) -> str | None:
     """The latest trusted cache entry in front of everything that changes."""
+    if not layout.trusted:
+        return None
     first = next((place for place, entry_id in enumerate(layout.branch) if entry_id in targets), None)
     before = [point for point in layout.trusted if first is not None and point[1] < first]
     return max(before, key=lambda point: point[1])[0] if before else None
