@@ -113,13 +113,13 @@ class PiHome:
     def start(self, cwd: Path, session: Path | None = None, *options: str) -> "PiProcess":
         """Pi in RPC mode, with a new session or a stored one."""
         place = ["--session", str(session)] if session else ["--session-dir", str(self.sessions)]
-        command = self._command("--mode", "rpc", *(options or place))
+        command = self.command("--mode", "rpc", *(options or place))
         return PiProcess(command, cwd, self.environment(), self.folder / "stderr.txt")
 
     def ask_once(self, cwd: Path, prompt: str, session: Path | None, *mode: str) -> str:
         """Pi in print mode: its last answer to one prompt, in a stored session or a new one."""
         place = ["--session", str(session)] if session else ["--session-dir", str(self.sessions)]
-        command = self._command(*place, *(mode or ("-p",)), prompt)
+        command = self.command(*place, *(mode or ("-p",)), prompt)
         environment = self.environment()
         try:
             done = subprocess.run(
@@ -153,7 +153,7 @@ class PiHome:
             **self.variables,
         }
 
-    def _command(self, *options: str) -> list[str]:
+    def command(self, *options: str) -> list[str]:
         return [str(self._pi.node), str(self._pi.cli), "--model", f"{PROVIDER}/{MODEL}", *options]
 
 

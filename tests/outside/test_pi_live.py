@@ -20,6 +20,7 @@ from context_guard_effects.hosts.pi import LOCK_SUFFIX, append_drafts, now_iso, 
 from outside.pi_driver import REPO, NpmUnreachable, PiFailed, PiHome, PiProcess, install_pi
 from outside.processes import bridges, kill, processes_with
 from outside.scripted_provider import Call, ScriptedProvider, Turn
+from outside.shop import make_shop
 from outside.slow_judge import SlowJudge
 
 pytestmark = pytest.mark.outside
@@ -50,17 +51,7 @@ def home(request: pytest.FixtureRequest, tmp_path: Path, provider: ScriptedProvi
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """A shop in which a search for `timeout` hits much, and what is wanted once."""
-    folder = tmp_path / "project"
-    for name in ("billing", "carts", "http", "mail", "search", "stock"):
-        for part in ("client", "defaults", "retry", "worker"):
-            module = folder / "shop" / name / f"{part}.py"
-            module.parent.mkdir(parents=True, exist_ok=True)
-            module.write_text("".join(f"{line}\n" for line in _module(name, part)), encoding="utf-8")
-    (folder / "shop" / "http" / "defaults.py").write_text(
-        '"""Defaults of the HTTP client."""\n\nDEFAULT_TIMEOUT = 12.5  # seconds: the timeout\n'
-    )
-    return folder
+    return make_shop(tmp_path / "project")
 
 
 def test_the_request_after_a_run_carries_its_edits(home: PiHome, project: Path, provider: ScriptedProvider) -> None:
@@ -445,16 +436,3 @@ def png(width: int, height: int) -> bytes:
     rows = b"".join(b"\0" + bytes([line % 251]) * width for line in range(height))
     header = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
-
-
-def _module(name: str, part: str) -> list[str]:
-    noun = f"{name}_{part}"
-    lines = [f'"""The {part} of {name}."""', "", "from shop.http.defaults import DEFAULT_TIMEOUT", ""]
-    for number in range(5):
-        lines += [
-            f"def {noun}_{number}(order, timeout=None):",
-            f'    """Step {number}; gives up after `timeout` seconds."""',
-            f"    return {name}.{part}.send(order, step={number}, timeout=timeout or DEFAULT_TIMEOUT)",
-            "",
-        ]
-    return lines
