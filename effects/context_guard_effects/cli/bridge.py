@@ -3,9 +3,9 @@
 import click
 
 
-@click.command(hidden=True)
+@click.command()
 def command() -> None:
-    """Serve an agent that has the guard's extension: JSON lines on stdin and stdout, until stdin ends."""
+    """Serve Pi, whose extension starts this: JSON lines on stdin and stdout."""
     import os
     import sys
     from functools import partial

@@ -2,11 +2,10 @@
 
 from collections.abc import Callable
 from importlib import import_module
+from typing import NamedTuple
 
-from msgspec import Struct
 
-
-class Target(Struct, frozen=True):
+class Target(NamedTuple):
     told: str
     """What it is, for the help."""
     module: str
