@@ -1,31 +1,40 @@
 """The embedded judge on labelled outputs, through the real stages: what it keeps, loses and costs.
 
-    python benchmarks/judge_bed.py [BED]
+    python benchmarks/judge_bed.py [BED] [--peers]
 
 BED is a folder with the labelled cases and their scorer, `../shared/bed` by default; they are for validation alone.
 Printed are the scorer's tables (line recall, kept share, dead ends removed, needed outputs emptied, whole ones left
-whole, AUC within an output, calibration), then the time a judgement takes.
+whole, AUC within an output, calibration), then the time a judgement takes. `--peers` adds a table of the other people's
+packages that are installed, on the outputs that are needed in part.
 """
 
+import argparse
 import importlib.util
-import json
 import sys
 import time
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from msgspec import Struct
-
-from context_guard import Answers, Candidate, Config, Cut, Request, Span, cut_chunks, decide_keep_set, decide_output
-from context_guard.history import Exchange, History
-from context_guard.holds import add_holds, find_holds
-from context_guard.local_judge import JUDGE, judge_locally
-from context_guard.requests import build_request, chunk_id
-from context_guard.segments import pack_segments
-from context_guard.text import clip
-from context_guard.trims import find_trims
-
 ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT), str(ROOT / "pipeline")]
+
+from benchmarks.given import bed_folder  # noqa: E402
+from benchmarks.quality.chain import Cutting, cut_case  # noqa: E402
+from benchmarks.quality.curve import at_size  # noqa: E402
+from benchmarks.quality.peers.run import installed, run_peers  # noqa: E402
+from benchmarks.quality.peers.task import task_of_case  # noqa: E402
+from benchmarks.quality.tables import table  # noqa: E402
+from benchmarks.quality.ways import ORIGINAL_NAME, WAYS  # noqa: E402
+from msgspec import Struct  # noqa: E402
+
+from context_guard.answers import Answers, Unanswered  # noqa: E402
+from context_guard.config import Config  # noqa: E402
+from context_guard.local_judge import JUDGE, Settings, judge_locally, judge_with  # noqa: E402
+from context_guard.local_judge.weights import WEIGHTS  # noqa: E402
+from context_guard.requests import Request  # noqa: E402
+
 BED = ROOT.parent / "shared" / "bed"
 CONFIG = Config()
 
@@ -33,80 +42,62 @@ CONFIG = Config()
 class Judged(Struct, frozen=True):
     prediction: dict[str, Any]
     """As the scorer reads it."""
-    reasons: tuple[str, ...]
     chars: int
     seconds: float
     """CPU time of the judge alone."""
 
 
 def judge_case(case: dict[str, Any], config: Config = CONFIG) -> Judged:
-    span, candidate = to_span(case), to_candidate(case)
-    cut = cut_chunks(candidate, config)
-    keep_sets = []
-    chances: list[list[float]] = []
     seconds = 0.0
-    for segment in pack_segments(cut, config):
-        outcome = None
-        if not segment.oversize:
-            request = build_request(span, candidate, cut, segment, "run-end")
-            began = time.process_time()
-            outcome = judge_locally(request)
-            seconds += time.process_time() - began
-            chances += _chances(request, outcome, cut)
-        keep_sets.append(decide_keep_set(segment, outcome, config))
-    holds = find_holds(candidate, cut, span, config)
-    decision = decide_output(candidate, cut, tuple(keep_sets), case["answer"], config, "run-end", holds)
-    kept = add_holds(sorted({index for keep_set in keep_sets for index in keep_set.kept}), cut, holds)
-    lines: Any = "whole"
-    if decision.outcome == "removed":
-        lines = []
-    elif decision.outcome == "distilled":
-        trims = find_trims(cut, kept, case["answer"]) if config.trim_lines else {}
-        gone = {line for found in trims.values() for trim in found for line in range(trim.start, trim.end)}
-        shown = {line for index in kept for line in range(cut.chunks[index].start, cut.chunks[index].end)}
-        lines = [[line + 1, line + 1] for line in sorted(shown - gone)]
-    prediction = {"id": case["id"], "kept_lines": lines, "chunks": chances}
-    return Judged(prediction, tuple(k.reason for k in keep_sets), len(candidate.text), seconds)
+
+    def timed(request: Request) -> Answers | Unanswered:
+        nonlocal seconds
+        began = time.process_time()
+        outcome = judge_locally(request)
+        seconds += time.process_time() - began
+        return outcome
+
+    cutting = cut_case(case, config, timed)
+    chunks = [[first + 1, stop, chance] for first, stop, chance, _ in cutting.chunks]
+    prediction = {**_prediction(case, cutting), "chunks": chunks}
+    return Judged(prediction, len(case["output"]), seconds)
 
 
-def to_span(case: dict[str, Any]) -> Span:
-    exchanges = tuple(
-        Exchange(user=clip(item["user"], 800), assistant=clip(item.get("assistant") or "", 1_200))
-        for item in case["history"][-CONFIG.history_exchanges :]
+def _prediction(case: dict[str, Any], cutting: Cutting) -> dict[str, Any]:
+    lines = "whole" if cutting.lines is None else [[line + 1, line + 1] for line in cutting.lines]
+    return {"id": case["id"], "kept_lines": lines}
+
+
+def peers_table(scorer: Any, cases: Sequence[dict[str, Any]]) -> str:
+    """Each setting of each peer, and what this judge reaches at its kept share."""
+    curve = []
+    for way in WAYS:
+        if way.name != ORIGINAL_NAME:
+            judge = partial(judge_with, WEIGHTS, settings=Settings(keep_share=way.share))
+            curve.append(_reached(scorer, cases, [cut_case(case, way.config, judge) for case in cases]))
+    runs = run_peers(installed(), [task_of_case(case) for case in cases])
+    head = ("peer", "line recall", "kept", "changed text", "all needed", "this judge at that size")
+    size = sum(len(case["output"]) for case in cases)
+    body = []
+    for name in runs[0]:
+        left = [run[name].outputs[case["id"]] for case, run in zip(cases, runs, strict=True)]
+        kept, *reached = _reached(scorer, cases, [Cutting(each.lines) for each in left])
+        ours = (at_size([(point[0], point[at]) for point in curve], kept) for at in (1, 2))
+        changed = sum(each.changed for each in left) / size
+        cells = [f"{100 * value:.1f}" for value in (reached[0], kept, changed, reached[1])]
+        body.append((name, *cells, " / ".join(f"{100 * value:.1f}" for value in ours)))
+    return table(head, body)
+
+
+def _reached(scorer: Any, cases: Sequence[dict[str, Any]], cuttings: Sequence[Cutting]) -> tuple[float, float, float]:
+    """Means of kept share, line recall, and whether nothing needed is lost."""
+    pairs = zip(cases, cuttings, strict=True)
+    rows = [scorer.score_case(case, _prediction(case, cutting)) for case, cutting in pairs]
+    return (
+        scorer.mean(row["share"] for row in rows),
+        scorer.mean(row["recall"] for row in rows),
+        scorer.mean(row["recall"] == 1 for row in rows),
     )
-    return Span(
-        start_id="prompt",
-        start=0,
-        end=1,
-        question=case["question"],
-        answer=case["answer"],
-        latest=case["answer"],
-        notes=case["notes"],
-        history=History(exchanges=exchanges),
-        turns=1,
-        calls=(),
-        results=(),
-    )
-
-
-def to_candidate(case: dict[str, Any]) -> Candidate:
-    return Candidate(
-        entry_id=case["id"],
-        tool=case["tool"],
-        args=json.dumps(case["args"], ensure_ascii=False, separators=(",", ":")),
-        label=case["tool"],
-        text=case["output"],
-        is_error=case["is_error"],
-        turn=0,
-    )
-
-
-def _chances(request: Request, outcome: object, cut: Cut) -> list[list[float]]:
-    """First line, last line, raw probability of each chunk that was asked about."""
-    raw = dict(outcome.raw) if isinstance(outcome, Answers) else {}
-    names = {part.id for part in request.state.parts}
-    chunks = [chunk for chunk in cut.chunks if chunk_id(chunk.index) in names]
-    return [[chunk.start + 1, chunk.end, raw[chunk_id(chunk.index)]] for chunk in chunks]
 
 
 def load_scorer(folder: Path) -> Any:
@@ -118,10 +109,12 @@ def load_scorer(folder: Path) -> Any:
     return scorer
 
 
-def main(folder: Path) -> None:
-    if not (folder / "score.py").is_file():
-        sys.exit(f"{folder} holds no labelled outputs; give their folder as the argument")
-    scorer = load_scorer(folder)
+def main(arguments: list[str]) -> int:
+    ask = argparse.ArgumentParser(description="The embedded judge on labelled outputs: what it keeps, loses and costs.")
+    ask.add_argument("bed", type=bed_folder, nargs="?", default=str(BED), help="their folder (../shared/bed)")
+    ask.add_argument("--peers", action="store_true", help="a table of other people's packages too")
+    given = ask.parse_args(arguments)
+    scorer = load_scorer(given.bed)
     sets = scorer.load()
     judged = {case["id"]: judge_case(case) for cases in sets.values() for case in cases}
     scorer.report(JUDGE, sets, {name: each.prediction for name, each in judged.items()})
@@ -132,7 +125,11 @@ def main(folder: Path) -> None:
         f"\nCPU time: {2_000 * total:.2f} ms per 2,000 characters, {50_000 * total:.0f} ms per 50,000 "
         f"(worst output {rates[-1]:.2f} ms per 2,000; slowest {1_000 * slowest.seconds:.0f} ms for {slowest.chars})"
     )
+    if given.peers:
+        cases = [case for case in sets["cases"] if case["expect"] == "some"]
+        print(f"\n{peers_table(scorer, cases) if installed() else 'No peer is installed: scripts/install_peers.sh'}")
+    return 0
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else BED)
+    sys.exit(main(sys.argv[1:]))

@@ -3,8 +3,9 @@
     python scripts/docs_output.py
 
 A block of ```console holds commands, each behind `$ `, and what they print; `| head -n N` and `| tail -n N` shorten it.
-$SESSION is a copy of docs/examples/pi-search.jsonl, made anew for each block, and $DIR the folder that it lies in. The
-test `tests/test_docs.py` fails where the page is out of date.
+$SESSION and $BROKEN are copies of pi-search.jsonl and pi-broken.jsonl in docs/examples, made anew for each block, and
+$DIR the folder that they lie in. The store holds what a pass over $SESSION keeps. The test `tests/test_docs.py` fails
+where the page is out of date.
 """
 
 import os
@@ -12,17 +13,23 @@ import re
 import shlex
 import sys
 import tempfile
+from functools import cache
 from pathlib import Path
 
 from click.testing import CliRunner
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "cli.md"
-EXAMPLE = ROOT / "docs" / "examples" / "pi-search.jsonl"
+EXAMPLES = ROOT / "docs" / "examples"
+COPIES = {"$SESSION": "session.jsonl", "$BROKEN": "broken.jsonl"}
+ORIGINALS = {"$SESSION": "pi-search.jsonl", "$BROKEN": "pi-broken.jsonl"}
 BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PROMPT = "$ context-guard "
 SHORTENED = re.compile(r" \| (head|tail) -n (\d+)$")
 SECONDS = re.compile(r"\(\d+\.\d s;")
+PAGES = re.compile(r"the store takes [\d.]+ kB")
+"""How many pages a store takes is SQLite's, and differs between its versions."""
+KEPT_AT = 1_750_000_000_000
 
 
 def refreshed(page: str) -> str:
@@ -32,8 +39,11 @@ def refreshed(page: str) -> str:
 
 def _session(block: str) -> str:
     with tempfile.TemporaryDirectory() as folder:
-        session = Path(folder) / "session.jsonl"
-        session.write_bytes(EXAMPLE.read_bytes())
+        for name, copy in COPIES.items():
+            (Path(folder) / copy).write_bytes((EXAMPLES / ORIGINALS[name]).read_bytes())
+        store = Path(folder) / "store.db"
+        store.write_bytes(_store())
+        store.chmod(0o600)
         commands = [line for line in block.split("\n") if line.startswith(PROMPT)]
         return "".join(f"{command}\n{_output(command, folder)}" for command in commands)
 
@@ -41,14 +51,47 @@ def _session(block: str) -> str:
 def _output(command: str, folder: str) -> str:
     from context_guard_effects.cli import main
 
-    line = command.removeprefix(PROMPT).replace("$SESSION", f"{folder}/session.jsonl").replace("$DIR", folder)
+    line = command.removeprefix(PROMPT).replace("$DIR", folder)
+    for name, copy in COPIES.items():
+        line = line.replace(name, f"{folder}/{copy}")
     shortened = SHORTENED.search(line)
-    run = CliRunner().invoke(main, shlex.split(SHORTENED.sub("", line)), env={"COLUMNS": "120"})
-    lines = run.output.replace(f"{folder}/session.jsonl", "$SESSION").replace(folder, "$DIR").splitlines()
+    variables = {"COLUMNS": "120", "CONTEXT_GUARD_STORE": f"{folder}/store.db"}
+    run = CliRunner().invoke(main, shlex.split(SHORTENED.sub("", line)), env=variables)
+    output = run.output
+    for name, copy in COPIES.items():
+        output = output.replace(f"{folder}/{copy}", name)
+    lines = output.replace(folder, "$DIR").splitlines()
     if shortened is not None:
         count = int(shortened[2])
         lines = lines[:count] if shortened[1] == "head" else lines[-count:]
-    return SECONDS.sub("(0.1 s;", "".join(f"{line}\n" for line in lines))
+    text = "".join(f"{line}\n" for line in lines)
+    return PAGES.sub("the store takes 69.6 kB", SECONDS.sub("(0.1 s;", text))
+
+
+@cache
+def _store() -> bytes:
+    """A store with the pass that the local judge makes over the example, as a host would keep it."""
+    from context_guard.drafts import Append, Replace
+    from context_guard.edit_log import LoggedPass, RawOutput, Replaced
+    from context_guard.formats import pi
+    from context_guard.recall import recall
+    from context_guard_effects.cli.judging import judge_transcript
+    from context_guard_effects.store import open_store
+
+    transcript = pi.read((EXAMPLES / "pi-search.jsonl").read_bytes()).unwrap()
+    distilled = judge_transcript(
+        transcript, judge=None, config_file=None, settings=(), last_run=False, phase="run-end", now=None
+    )
+    drafts = distilled.settlement.drafts
+    edits = tuple(Replaced(draft.target, draft.texts) for draft in drafts if isinstance(draft, Replace))
+    (record,) = (draft.record for draft in drafts if isinstance(draft, Append))
+    raws = tuple(RawOutput(id=edit.target, text=recall(transcript, edit.target).unwrap().raw) for edit in edits)
+    pass_ = LoggedPass(witness="", edits=edits, record=record, session=transcript.session, time=KEPT_AT)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "store.db"
+        with open_store(path, lambda: KEPT_AT) as store:
+            store.keep(pass_, raws)
+        return path.read_bytes()
 
 
 if __name__ == "__main__":

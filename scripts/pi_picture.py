@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / folder) for folder in ("pipeline", "effects", "tests")]
 
 from outside.pi_driver import PiHome, install_pi  # noqa: E402
-from outside.scripted_provider import Call, Request, Scripted, ScriptedProvider, Turn  # noqa: E402
+from outside.scripted_provider import Call, Request, Script, ScriptedProvider, Turn  # noqa: E402
 from outside.shop import make_shop  # noqa: E402
 
 WIDTH, HEIGHT = 118, 46
@@ -89,7 +89,7 @@ def main() -> None:
     target = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "docs" / "pi.svg"
     with tempfile.TemporaryDirectory() as name:
         project = make_shop(Path(name) / "project")
-        turns: list[Scripted] = [
+        turns: list[Script] = [
             Turn("I'll search for it.", [Call("bash", {"command": SEARCH})]),
             Turn(ANSWER),
             recall_it,

@@ -18,7 +18,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "pipeline"), str(ROOT / "tests")]
 
-from hypothesis import HealthCheck, Phase, given, seed, settings  # noqa: E402
+try:
+    from hypothesis import HealthCheck, Phase, given, seed, settings
+except ModuleNotFoundError:
+    sys.exit("This draws and shrinks its conversations with Hypothesis: pip install -e '.[test]'")
 from random_passes import Seen, check_passes  # noqa: E402
 from transcripts import tapes  # noqa: E402
 

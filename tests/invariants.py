@@ -35,7 +35,7 @@ from context_guard.transcript import (
 )
 
 OMISSION = re.compile(r"\[… ([0-9,]+) (line|character)s? omitted[^\n]*…\]")
-HEADER = re.compile(r": kept ([0-9]+) of ([0-9]+) lines? \(")
+HEADER = re.compile(r": kept (?:([0-9]+) of ([0-9]+) lines?(?:, [0-9]+ of them in part)?|parts of its only line) \(")
 LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -90,7 +90,7 @@ def check_reading(raw: str, replacement: str) -> None:
     if counts is None:
         assert body == []
         return
-    assert len(lines) == int(counts[2])
+    assert len(lines) == int(counts[2] or 1)
     readings = {Place(0, 0): 0}
     """Where in the raw text one may be → lines taken so far: a line of the output may itself look like a gap."""
     for line in body:
@@ -102,7 +102,7 @@ def check_reading(raw: str, replacement: str) -> None:
         readings = ahead
     # The read tool's closing note goes without a gap of its own: a blank line and the note.
     ends = [taken for place, taken in readings.items() if len(lines) - 2 <= place.line and place.column == 0]
-    assert int(counts[1]) in ends
+    assert int(counts[1] or 1) in ends
 
 
 class Place(NamedTuple):

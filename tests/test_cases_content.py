@@ -13,7 +13,7 @@ from apply import apply
 from build import answer, call, prompt, result, session
 from invariants import assert_invariants
 
-from context_guard.answers import Answered, Answers, Asked, ChoiceAnswer, YesNoAnswer
+from context_guard.answers import Answered, Answers, Asked, ChoiceAnswer, Unanswered, YesNoAnswer
 from context_guard.candidates import Candidate
 from context_guard.chunks import cut_chunks
 from context_guard.config import Config
@@ -166,7 +166,7 @@ def test_t16_a_blob_goes_and_the_tree_beside_it_stays() -> None:
     assert tree in passed.shown.replace("\n", "")
     (gap,) = [line for line in passed.shown.split("\n") if line.startswith("[… ")]
     assert re.fullmatch(
-        r"\[… 120,[0-9]{3} characters .*, characters 1–120,[0-9]{3}\): 120,000 of them encoded data …\]", gap
+        r"\[… 120,[0-9]{3} characters .*, characters 1–120,[0-9]{3}\): 120,000 of them encoded data, image/png …\]", gap
     )
 
 
@@ -431,3 +431,228 @@ def test_t12_a_recalled_text_is_left_alone_when_its_run_ends() -> None:
     assert (
         Passed("\n".join(f"line {n} of what was asked back" for n in range(400)), tool="recall").outcome == "untouched"
     )
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "context-guard recall s.jsonl e3",
+        "cd /app && context-guard recall s.jsonl e3 | head -50",
+        "uvx context-guard recall s.jsonl e3",
+        "bash -lc 'context-guard recall s.jsonl e3'",
+        "NO_COLOR=1 python3 -m context_guard_effects.cli recall s.jsonl e3",
+    ],
+)
+def test_t12_a_text_recalled_through_a_shell_is_left_alone(command: str) -> None:
+    """The command line gives back the same as the tool, so what it gave is left alone in the run that asked."""
+    assert Passed(build.lines(90), command=command).outcome == "untouched"
+
+
+@pytest.mark.parametrize("command", ["grep -rn 'context-guard recall' docs", "echo context-guard recalls nothing"])
+def test_a_command_that_only_speaks_of_recall_is_judged(command: str) -> None:
+    """Nothing was asked back by it."""
+    assert Passed(build.lines(90), command=command).outcome == "removed"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "10.0.0.7:8080: connection refused, attempt {}",
+        "dial tcp 10.0.0.7:{}: connect: connection refused",
+        "[::1]:80: connection refused, attempt {}",
+        "[2001:12:ab::1]:80: connection refused, attempt {}",
+        "fe80:12::{}: neighbour unreachable",
+        "db.internal:5432: the pool is used up, attempt {}",
+        "localhost:{}: the port is in use",
+        "at 10:15: the worker is late, attempt {}",
+        "http-nio-8080-exec-{} INFO request served",
+        "550e8400-1234-4e29-9d4a-{} was served",
+        "http://localhost:8080/pool: {} requests",
+    ],
+)
+def test_an_address_a_time_or_an_id_is_no_file_of_a_search(line: str) -> None:
+    """A line that begins with one of them is no `path:line:`: no gap counts matches in it."""
+    passed = Passed("\n".join(line.format(number) for number in range(100, 200)), keep_holding("150"))
+    assert passed.plan.chunks[0].kind != "search"
+    assert "matches in" not in passed.shown
+
+
+@pytest.mark.parametrize(
+    "name", ["src/[id].tsx", "[id].tsx", "cafe", "v1.2.3", "localhost.py", "a/1.2.3.4.txt", "日本.py"]
+)
+def test_a_file_with_an_odd_name_is_still_one(name: str) -> None:
+    """Brackets, digits and letters of hexadecimal numbers are in file names, too."""
+    hits = "\n".join(f"{name}:{number}: the pool is closed here, and not before" for number in range(1, 60))
+    assert f"matches in {name} (59)" in Passed(hits, drop_all, command="rg -n pool").shown
+
+
+def keep_whole(request: Request) -> Answered:
+    """A judge that needs all of it."""
+    choices = [question for question in request.questions if isinstance(question, Choice)]
+    focus = tuple(ChoiceAnswer(question.id, "whole", (("whole", 0.95),)) for question in choices)
+    return Answers(request.id, (*focus, *(YesNoAnswer(it.id, 0.95) for it in request.questions if it not in choices)))
+
+
+DEFAULT = Config(min_run_chars=0, run_end_break_even=False)
+
+
+def with_data(data: str, count: int = 60) -> str:
+    return "\n".join([build.lines(count), f"needle {data} end", build.lines(count)])
+
+
+ENCODED = {
+    "base64": ("", "QUJDRGVm" * 90, "encoded data"),
+    "a picture": ("", "iVBORw0KGgo" * 60, "encoded data, image/png"),
+    "a data URI": ("data:font/woff2;base64,", "d09GMgAB" * 90, "encoded data, font/woff2"),
+    "an escaped data URI": ("data:image/svg+xml,", "%3Csvg%3E" * 90, "encoded data, image/svg+xml"),
+    "hexadecimal": ("", "0123456789abcdef" * 40, "encoded data, hexadecimal"),
+}
+
+
+@pytest.mark.parametrize("name", ENCODED)
+def test_t15_encoded_data_in_what_stays_is_told_by_size_and_type(name: str) -> None:
+    """Nobody reads it: what stands around it stays, and the data counts neither as kept nor against an edit."""
+    before, data, told = ENCODED[name]
+    passed = Passed(with_data(before + data), keep_holding("needle"), DEFAULT)
+    assert data not in passed.shown
+    assert f"needle {before}" in passed.kept
+    assert " end" in passed.kept
+    assert f"[… {len(data)} characters omitted (output line 61, characters " in passed.shown
+    assert f"): {told} …]" in passed.shown
+    assert " 1 of them in part" in passed.shown.split("\n")[0]
+
+
+def test_t15_wrapped_base64_in_what_stays_is_told() -> None:
+    """Lines of base64, as a key or a mail holds them, are a gap of whole lines."""
+    rows = "\n".join(f"iVBORw0KGgo{n:02}" + "QUJDRGVmR2hp" * 5 for n in range(30))
+    passed = Passed(with_data(f"\n{rows}\n"), keep_holding("needle", "iVBOR", "encoded data", " end"), DEFAULT)
+    assert "lines omitted (output lines" in passed.shown
+    assert "): encoded data, image/png …]" in passed.shown
+    assert {"needle ", " end"} <= set(passed.kept)
+
+
+def test_t16_data_goes_even_where_the_judge_needs_all_of_the_rest() -> None:
+    """It has not seen the data: 15 KB of tree stay whole, 120 KB of picture are a gap, and the header says so."""
+    tree = json.dumps([{"role": "button", "name": f"Save {n}"} for n in range(400)])
+    text = f'{{"data_url": "data:image/png;base64,{"iVBORw0K" * 15_000}", "tree": {tree}}}'
+    passed = Passed(text, keep_whole)
+    assert tree in passed.shown.replace("\n", "")
+    assert "kept parts of its only line (" in passed.shown
+    assert "; only encoded data, overwritten states and repetitions are left out." in passed.shown
+    assert len(passed.shown) < len(tree) + 500
+
+
+@pytest.mark.parametrize("reason", ["timeout", "error"])
+def test_encoded_data_that_was_never_judged_stays(reason: str) -> None:
+    """Silence keeps everything to the byte."""
+    text = '{"data_url": "' + "iVBORw0K" * 2_000 + '"}\n' + build.lines(60)
+    passed = Passed(text, lambda request: Unanswered(request.id, reason))  # type: ignore[arg-type]
+    assert passed.seen == text
+
+
+def test_encoded_data_that_is_repeated_later_stays() -> None:
+    """The answer or a later call gives it again: it was needed as it is."""
+    data = "QUJDRGVm" * 90
+    assert data in Passed(with_data(data), keep_holding("needle"), DEFAULT, answer=f"It is {data}.").seen
+    assert data not in Passed(with_data(data), keep_holding("needle"), DEFAULT, answer="It is there.").seen
+
+
+@pytest.mark.parametrize("line", ["-" * 400, "=" * 400, "_" * 400, "/usr/lib/node/modules" * 15, "ab" * 200])
+def test_a_rule_or_a_path_is_no_encoded_data(line: str) -> None:
+    """A long line without a space is data only when it looks like it."""
+    assert line in Passed(with_data(f"\n{line}\n"), keep_holding(line)).kept
+
+
+def test_t19_of_what_was_overwritten_the_last_state_is_shown() -> None:
+    """A progress that rewrote its line is told as a gap and its last state; a short one stays as it is."""
+    progress = "".join(f"\x1b[2KRetrieving image: {n}%" for n in range(44))
+    returns = "\r".join(f"Downloading {n}%" for n in range(100))
+    text = "\n".join([build.lines(90), progress, returns, "Working\rDone", build.lines(90)])
+    passed = Passed(text, keep_holding("Retrieving", "Downloading", "Done"))
+    assert "Working\rDone" in passed.kept
+    assert "Downloading 99%" in passed.kept
+    assert "Downloading 98%" not in passed.shown
+    assert any(line.endswith("Retrieving image: 43%") for line in passed.kept)
+    assert "Retrieving image: 42%" not in passed.shown
+    assert 2 == passed.shown.count("earlier states that the line overwrote")
+
+
+PROGRESS = [
+    "Downloading pool-1.2 {}% of 30 MB",
+    "[{}%] 12 MB/s 0:00:12",
+    "Receiving objects: {}% (3/9), 1.2 MiB | 2 MiB/s",
+]
+FACTS = [
+    "epoch {} loss 0.5 acc 80%",
+    "tests/test_{}.py PASSED [ 10%]",
+    "[ 10%] Building a{}.o",
+    "disk{} 80%",
+    "row {} of it",
+]
+
+
+@pytest.mark.parametrize("line", [*PROGRESS, *FACTS])
+def test_t19_only_lines_that_count_up_are_earlier_states(line: str) -> None:
+    """Repeated lines of per cent are one progress; lines that differ in a name or a figure are facts."""
+    rows = [line.format(number) for number in range(1, 21)]
+    config = Config(min_result_chars=600, min_run_chars=0, run_end_break_even=False, min_chunk_chars=2_000)
+    passed = Passed("\n".join([*rows, build.lines(150)]), keep_holding(rows[0]), config)
+    assert rows[-1] in passed.kept
+    assert (rows[4] in passed.kept) == (line in FACTS)
+
+
+HEADED = {
+    "matches under their file": ("src/b.py", "{}:  pool is closed here", "src/a.py"),
+    "files under their folder": ("./src/b:", "file_{}_of_the_folder.py", "./src/a:"),
+    "entries under their section": ("Untracked files:", "\tsrc/file_{}.py, it is", "Changes to be committed:"),
+    "rows under their columns": ("NAME         TAG   SIZE", "repo-{}      v1    3 MB", "ID           IMAGE   AGE"),
+    "lines under their banner": ("==> src/b.txt <==", "line {} of the file", "==> src/a.txt <=="),
+    "messages under their file": ("/app/src/b.ts", "  {}:5  error  'x' is not defined  no-undef", "/app/src/a.ts"),
+    "sentences under their section": ("## Closing", "Sentence {} of the section, it is.", "## Opening"),
+}
+
+
+@pytest.mark.parametrize("name", HEADED)
+def test_what_stays_keeps_its_heading(name: str) -> None:
+    """A kept line is shown under the line that says what it belongs to, and under no other."""
+    heading, row, other = HEADED[name]
+    rows = [row.format(number) for number in range(1, 60)]
+    needle = f"{rows[45]} needle"
+    text = "\n".join([other, *rows, "", heading, *rows[:45], needle, *rows[46:], ""])
+    command = "cat a.md" if heading.startswith("##") else "make it"
+    passed = Passed(text, keep_holding("needle"), command=command)
+    assert passed.kept.index(heading) < passed.kept.index(needle)
+    above = passed.kept[: passed.kept.index(heading)]
+    assert above == ([other] if name == "rows under their columns" else [])  # a table's first header always stays
+
+
+def test_the_names_of_a_csv_stay_with_its_rows() -> None:
+    """The first line of values between commas says what they are."""
+    rows = [f"{n},item {n},{n}.50,{n % 7}" for n in range(100)]
+    passed = Passed("\n".join(["id,name,price,stock", *rows]), keep_holding("item 55,"), command="cat items.csv")
+    assert "id,name,price,stock" == passed.kept[0]
+    assert passed.plan.chunks[0].kind == "listing"
+
+
+def test_prose_with_commas_is_no_csv() -> None:
+    """Sentences have as many commas as they need."""
+    text = "\n".join(f"Well, number {n}, {'and more, ' * (n % 3)}is here, of no interest" for n in range(60))
+    assert Passed(text, drop_all).plan.chunks[0].kind == "text"
+
+
+@pytest.mark.parametrize(
+    "total",
+    [
+        " 60 files changed, 212 insertions(+), 9 deletions(-)",
+        "  5417 total",
+        "12M\ttotal",
+        "(60 rows)",
+        "Found 60 errors",
+    ],
+)
+def test_a_the_row_that_sums_up_the_others_stays(total: str) -> None:
+    """`git diff --stat`, `wc`, `du -c`, a query: with any row that stays the sum at the end does."""
+    rows = [f" src/file_{n}.py | {n} ++++++++++++++++++++++++---" for n in range(60)]
+    passed = Passed("\n".join([*rows, total, ""]), keep_holding("file_5.py"), command="git diff --stat")
+    assert total in passed.kept
+    assert total not in Passed("\n".join([*rows, total, ""]), drop_all, command="git diff --stat").kept

@@ -1,13 +1,17 @@
 """What users of such tools hit in whole passes: pairs, recalls, long runs. Numbers are those of the field's cases."""
 
+import pytest
 from apply import apply
 from build import answer, call, calls, lines, prompt, result, session
+from pi_sessions import calling, message, session_bytes, user
+from pi_sessions import result as pi_result
 
 from context_guard.answers import Answers as Reply
 from context_guard.answers import Asked, ChoiceAnswer, YesNoAnswer
 from context_guard.boundary import MID_RUN
 from context_guard.config import Config
 from context_guard.drafts import Omit, Replace
+from context_guard.formats.pi import read
 from context_guard.formats.wire.anthropic import to_anthropic
 from context_guard.requests import Choice, Request
 from context_guard.stages import Plan, plan, settle
@@ -38,6 +42,37 @@ def asked(planned: Plan) -> Asked:
 def targets(transcript: Transcript, planned: Plan) -> list[str]:
     drafts = settle(planned, asked(planned)).drafts
     return [draft.target for draft in drafts if isinstance(draft, Replace | Omit)]
+
+
+@pytest.mark.parametrize("kept", ["a2", "r1", "r2"])
+def test_a_pass_after_two_compactions_makes_no_new_orphan(kept: str) -> None:
+    """T9: whether the second one cuts before a call or between a call and its result, the edits leave every request
+    as valid as the host had it."""
+    fold = {"type": "compaction", "summary": "What was done."}
+    said = message("a3", {"role": "assistant", "content": [{"type": "text", "text": "Done."}], "stopReason": "stop"})
+    file = session_bytes(
+        user("u1"),
+        calling("a0", "call-0"),
+        pi_result("r0", "call-0", LONG),
+        {**fold, "id": "k1", "firstKeptEntryId": "a0"},
+        user("u2"),
+        calling("a1", "call-1"),
+        pi_result("r1", "call-1", LONG),
+        calling("a2", "call-2"),
+        pi_result("r2", "call-2", LONG),
+        {**fold, "id": "k2", "firstKeptEntryId": kept},
+        user("u3"),
+        calling("a4", "call-4"),
+        pi_result("r4", "call-4", LONG),
+        said,
+    )
+    before = read(file).unwrap()
+    planned = plan(before, EAGER)
+    after = apply(before, settle(planned, asked(planned)).drafts)
+    assert "r4" in targets(before, planned)
+    problems = validate_anthropic(to_anthropic(after))
+    assert problems == validate_anthropic(to_anthropic(before))
+    assert problems == () or kept != "a2"
 
 
 def test_an_edit_in_the_middle_of_a_thinking_loop_leaves_order_and_ids() -> None:

@@ -1,6 +1,10 @@
+import contextlib
+import hashlib
 import json
 import os
 import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -447,6 +451,24 @@ def test_recall_prints_pages_and_raw_bytes(session: Path) -> None:
         run = guard("recall", session, *words)
         assert run.exit_code == 3
         complaint(run)
+
+
+@pytest.mark.parametrize("after", [0.0, 0.15, 0.6, 60.0])
+def test_t13_recall_gives_back_every_byte_after_a_kill(session: Path, after: float) -> None:
+    """Whenever a pass is killed, another process gives back exactly what the tool had returned."""
+    root = Path(__file__).resolve().parents[1]
+    paths = os.pathsep.join([str(root / "pipeline"), str(root / "effects")])
+    with subprocess.Popen(
+        [sys.executable, "-m", "context_guard_effects.cli", "distill", "--write", str(session)],
+        env={**os.environ, "PYTHONPATH": paths},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    ) as run:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            run.wait(after)
+        run.kill()
+    given = spawn("recall", session, "r1", "--raw").stdout
+    assert hashlib.sha256(LOG.encode()).digest() == hashlib.sha256(given.encode()).digest()
 
 
 def test_recall_finds_entries_of_other_branches(tmp_path: Path) -> None:

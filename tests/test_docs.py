@@ -22,7 +22,7 @@ def blocks(name: str, language: str) -> list[str]:
 
 SNIPPETS = [
     (name, number)
-    for name in ("docs/hosts.md", "docs/judges.md", "README.md")
+    for name in ("docs/hosts.md", "docs/judges.md", "docs/store.md", "README.md")
     for number in range(len(blocks(name, "python")))
 ]
 
@@ -70,7 +70,9 @@ def test_cli_names_every_command_and_every_exit_code() -> None:
 LINK = re.compile(r"\]\((?!https?://|#)([^)#]+)")
 
 
-@pytest.mark.parametrize("name", ["docs/hosts.md", "docs/cli.md", "docs/judges.md", "docs/reviewing.md"])
+@pytest.mark.parametrize(
+    "name", ["docs/hosts.md", "docs/cli.md", "docs/judges.md", "docs/reviewing.md", "docs/store.md"]
+)
 def test_a_link_leads_somewhere(name: str) -> None:
     """Files that a page points at are there."""
     path = ROOT / name

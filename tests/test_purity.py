@@ -73,7 +73,7 @@ ORDER = (
     ("requests",),
     ("answers",),
     ("keep_sets",),
-    ("holds", "past", "uses", "trims", "gaps", "contents", "omissions", "render"),
+    ("holds", "past", "uses", "trims", "elisions", "gaps", "contents", "omissions", "render"),
     ("decisions",),
     ("whole",),
     ("gates",),
@@ -83,7 +83,12 @@ ORDER = (
 """The stages as they build on one another. What is not among them serves several; for those no circle is the rule."""
 
 LEVELS = {name: level for level, names in enumerate(ORDER) for name in names}
-JSON_HOLDERS = {"context_guard.formats.pi_session.PiSession", "context_guard.cache.breakpoints.Placement"}
+JSON_HOLDERS = {
+    "context_guard.formats.pi_session.PiSession",
+    "context_guard.cache.breakpoints.Placement",
+    "context_guard.doctor.chart.Chart",
+    "context_guard.doctor.chart.Shown",
+}
 """What carries a host's own JSON through, at the border: frozen, but neither hashed nor passed between stages."""
 
 HEAVY = {"trio", "httpx", "socket", "ssl", "subprocess", "rich", "click", "random", "asyncio", "re2", "imagesize"}

@@ -32,10 +32,10 @@ def test_the_weights_say_how_they_were_made() -> None:
 def test_what_is_needed_stays_at_a_small_size() -> None:
     """Lines and chunks that the answer rests on are kept, at less than half of the size."""
     found = measured()
-    assert found.line_recall >= 0.93
+    assert (found.line_recall or 0) >= 0.93
     assert (found.chunk_recall or 0) >= 0.92
-    assert found.kept <= 0.45
-    assert found.vague_recall >= 0.85
+    assert (found.kept or 1) <= 0.45
+    assert (found.vague_recall or 0) >= 0.85
 
 
 def test_the_probabilities_rank_and_hold() -> None:
@@ -48,5 +48,6 @@ def test_the_probabilities_rank_and_hold() -> None:
 def test_outputs_are_decided_as_a_whole_where_that_is_right() -> None:
     """Most dead ends go, though half of them are of the answer's own topic, and what is needed is not emptied."""
     found = measured()
-    assert found.dead_ends >= 0.5
+    assert (found.dead_ends or 0) >= 0.5
+    assert found.emptied is not None
     assert found.emptied <= 0.03

@@ -7,7 +7,7 @@ from returns.result import Failure, Success
 from context_guard.pages import PAGE_BYTES
 from context_guard.recall import Recalled, recall
 from context_guard.records import ItemResult, Record
-from context_guard.transcript import Transcript
+from context_guard.transcript import Image, Transcript
 
 
 def output(text: str, images: int = 0) -> Transcript:
@@ -15,7 +15,7 @@ def output(text: str, images: int = 0) -> Transcript:
     return session(prompt("?"), call("bash", {"command": "x"}), result(text, images=images), answer("."))
 
 
-def got(transcript: Transcript, entry: str = "e3", **how: float | str | None) -> Recalled:
+def got(transcript: Transcript, entry: str = "e3", **how: float | str | None) -> Recalled[Image]:
     match recall(transcript, entry, **how):  # type: ignore[arg-type]  # each by its name
         case Success(Recalled() as found):
             return found

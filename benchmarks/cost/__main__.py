@@ -11,6 +11,7 @@ code 1 when a session costs more than 1 % more with the guard.
 
 import argparse
 import sys
+import zlib
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import groupby
@@ -20,7 +21,9 @@ from pathlib import Path
 from benchmarks.cost.providers import PROVIDERS, Provider
 from benchmarks.cost.recording import Recording, load_recording, prompts_apart, warm
 from benchmarks.cost.replay import Replayed, fixed_judge, local_judge, replay
+from benchmarks.given import existing_file
 from msgspec import Struct
+from returns.primitives.exceptions import UnwrapFailedError
 
 from context_guard.config import Config
 
@@ -100,12 +103,15 @@ def main(arguments: list[str]) -> int:
     )
     ask.add_argument("--quick", action="store_true", help="only short sessions, with their own pauses")
     ask.add_argument("--write", action="store_true", help="put the table into docs/benchmark.md")
-    ask.add_argument("files", type=Path, nargs="*", help="sessions of Pi; all that are at hand without any")
+    ask.add_argument("files", type=existing_file, nargs="*", help="sessions of Pi; all that are at hand without any")
     given = ask.parse_args(arguments)
     quick, write = given.quick, given.write
-    recordings = [load_recording(path) for path in given.files or session_files()]
+    recordings = [_load(path) for path in given.files or session_files()]
     if quick:
         recordings = [recording for recording in recordings if recording.requests < LONG]
+    if not recordings:
+        print(f"Nothing to replay: no session of fewer than {LONG} requests is at hand; --quick skips longer ones.")
+        return 0
     gaps = ["as recorded"] if quick else list(GAPS)
     jobs = [(recording, provider, name) for recording in recordings for provider in PROVIDERS for name in gaps]
     with Pool() as pool:
@@ -115,6 +121,15 @@ def main(arguments: list[str]) -> int:
     if write:
         write_section(text)
     return 1 if any(row.change > MOST_MORE for row in rows) else 0
+
+
+def _load(path: Path) -> Recording:
+    try:
+        return load_recording(path)
+    except (OSError, EOFError, zlib.error) as error:
+        sys.exit(f"{path}: {error}")
+    except UnwrapFailedError as error:
+        sys.exit(f"{path}: {error.halted_container.failure().message}")
 
 
 def session_files() -> list[Path]:

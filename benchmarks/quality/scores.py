@@ -12,18 +12,19 @@ REMOVED = 0.05
 
 
 class Figures(Struct, frozen=True):
-    line_recall: float
+    """A figure is None where there is no case of its sort; those of chunks, where a method has none of its own."""
+
+    line_recall: float | None
     chunk_recall: float | None
-    """None for methods without chunks of their own."""
-    kept: float
-    zero_loss: float
+    kept: float | None
+    zero_loss: float | None
     """Outputs of which no needed line is lost."""
     auc: float | None
     ece: float | None
-    dead_ends: float
-    emptied: float
-    whole: float
-    vague_recall: float
+    dead_ends: float | None
+    emptied: float | None
+    whole: float | None
+    vague_recall: float | None
 
 
 def figures(cases: Sequence[Case], cuttings: Sequence[Cutting]) -> Figures:
@@ -54,17 +55,21 @@ def figures(cases: Sequence[Case], cuttings: Sequence[Cutting]) -> Figures:
         hits = [stays for _, is_needed, stays in labelled if is_needed]
         parts += [fmean(hits)] if hits else []
     return Figures(
-        line_recall=fmean(some),
-        chunk_recall=fmean(parts) if parts else None,
-        kept=fmean(shares),
-        zero_loss=fmean(recall == 1 for recall in some),
-        auc=fmean(areas) if areas else None,
+        line_recall=_mean(some),
+        chunk_recall=_mean(parts),
+        kept=_mean(shares),
+        zero_loss=_mean([recall == 1 for recall in some]),
+        auc=_mean(areas),
         ece=calibration_error([(p, is_needed) for p, is_needed, _ in chunks]) if chunks else None,
-        dead_ends=fmean(none),
-        emptied=empty / (len(some) + len(whole)),
-        whole=fmean(whole),
-        vague_recall=fmean(vague),
+        dead_ends=_mean(none),
+        emptied=empty / (len(some) + len(whole)) if some or whole else None,
+        whole=_mean(whole),
+        vague_recall=_mean(vague),
     )
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return fmean(values) if values else None
 
 
 def lines_of(case: Case, key: str) -> set[int]:

@@ -5,7 +5,7 @@
 Made-up cases over the standard library and installed permissive packages are always used; real sessions only where a
 folder with labels of later use is given, and without one the rates of later use stay as they are in the data file.
 `--folds` also writes five models that each leave out a fifth of the sessions, for honest figures on them.
-Wanted beside the project: numpy, scikit-learn, lightgbm.
+Wanted beside the project: `pip install -e '.[benchmarks]'`.
 """
 
 import argparse
@@ -17,6 +17,7 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import msgspec
+from benchmarks.given import file_to_write, later_use_folder
 from benchmarks.quality.later_use import Item, load_items
 from benchmarks.train_local_judge.learn import Model, learn
 from benchmarks.train_local_judge.material import Case, is_reserved, make_cases, read_sources
@@ -28,8 +29,8 @@ SEED, CASES = 7, 1_100
 
 def main() -> None:
     ask = argparse.ArgumentParser(description="Fits the embedded judge.")
-    ask.add_argument("--bench", type=Path, help="folder with items.jsonl.gz and gold.jsonl.gz")
-    ask.add_argument("--folds", type=Path, help="where to write the models of the cross-validation")
+    ask.add_argument("--bench", type=later_use_folder, help="folder with items.jsonl.gz and gold.jsonl.gz")
+    ask.add_argument("--folds", type=file_to_write, help="where to write the models of the cross-validation")
     ask.add_argument("--seed", type=int, default=SEED)
     ask.add_argument("--cases", type=int, default=CASES)
     given = ask.parse_args()

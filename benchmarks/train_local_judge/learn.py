@@ -4,15 +4,15 @@ numpy, scikit-learn and lightgbm are wanted here alone, never at run time.
 """
 
 from collections.abc import Callable, Sequence
-from importlib import import_module
 from typing import Any
 
+from benchmarks.given import needed_package
 from benchmarks.train_local_judge.rows import Row
 
-np: Any = import_module("numpy")
-linear: Any = import_module("sklearn.linear_model")
-preprocessing: Any = import_module("sklearn.preprocessing")
-lightgbm: Any = import_module("lightgbm")
+np: Any = needed_package("numpy")
+linear: Any = needed_package("sklearn.linear_model")
+preprocessing: Any = needed_package("sklearn.preprocessing")
+lightgbm: Any = needed_package("lightgbm")
 
 REAL_WEIGHT = 0.6
 """Of a real output beside a made-up one: real answers quote less of what they rest on."""

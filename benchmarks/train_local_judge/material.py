@@ -105,10 +105,11 @@ def make_cases(sources: Sequence[Source], count: int, seed: int) -> list[Case]:
         if not case["history"] and maker.random.random() < 0.3:
             other = maker.random.choice(cases)
             case["history"] = [{"user": other["question"], "assistant": other["answer"]}]
+    has_failure = any(case["is_error"] for case in cases)
     return (
         cases
         + [maker.dead_end(i, cases) for i in range(count // 2)]
-        + [maker.past_failure(i, cases) for i in range(count // 20)]
+        + [maker.past_failure(i, cases) for i in range(count // 20 if has_failure else 0)]
     )
 
 

@@ -1,14 +1,21 @@
 """Stage 2. The large tool outputs of a run that may be edited."""
 
+import re
+
 import msgspec
 from msgspec import Struct
 
 from context_guard.config import Config
-from context_guard.labels import tool_label
+from context_guard.labels import first_text, read_args, tool_label
 from context_guard.span import RunResult, Span
 from context_guard.superseded import superseded_by
+from context_guard.text import RECALL
 
 MAX_LATER_CALLS = 30
+_RECALLS = re.compile(
+    r"(?:^|[;&|(\n]|-l?c [\"'])[ \t]*(?:(?:\w+=\S*|uvx|uv run|pipx run|poetry run|\S*python[0-9.]* -m) +)*"
+    rf"(?:\S*/)?(?:context-guard|context_guard_effects(?:\.cli)?) (?:-\S+ )*{RECALL}\b"
+)
 
 
 class Candidate(Struct, frozen=True):
@@ -61,12 +68,15 @@ def later_calls(span: Span, turn: int, limit: int = MAX_LATER_CALLS) -> tuple[st
 
 def is_old_enough(result: RunResult, turn: int, span: Span, config: Config) -> bool:
     """Mid-run: made enough turns ago, and not something that the agent has just asked back."""
-    return turn <= span.turns - 1 - config.mid_run_min_age_turns and not is_recall(result.tool)
+    return turn <= span.turns - 1 - config.mid_run_min_age_turns and not is_recall(result)
 
 
-def is_recall(tool: str) -> bool:
-    """Whether this is the guard's own recall tool, under the names that hosts give it."""
-    return tool == "recall" or tool.endswith("__recall")
+def is_recall(result: RunResult) -> bool:
+    """Whether the agent asked back what was taken out: by the recall tool, under the names that hosts give it, or by
+    the command line in a shell."""
+    if result.tool == RECALL or result.tool.endswith(f"__{RECALL}"):
+        return True
+    return _RECALLS.search(first_text(read_args(result.args), "command", "cmd")) is not None
 
 
 def is_large(result: RunResult, config: Config) -> bool:
@@ -80,7 +90,7 @@ def may_edit(result: RunResult, config: Config) -> bool:
         and not result.is_pinned
         and result.is_text_only
         and result.tool not in config.exclude_tools
-        and not (config.keep_recalls and is_recall(result.tool))
+        and not (config.keep_recalls and is_recall(result))
         and (config.distill_errors or not result.is_error)
     )
 

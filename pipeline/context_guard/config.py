@@ -211,7 +211,10 @@ class Config(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_f
     ] = True
     trim_lines: Annotated[
         bool,
-        Meta(description="Leave out blank runs, repeated lines and passed tests inside of what stays."),
+        Meta(
+            description="Leave out blank runs, repeated lines, passed tests, encoded data and overwritten progress "
+            "inside of what stays."
+        ),
     ] = True
     cut_by_kind: Annotated[
         bool,

@@ -23,14 +23,22 @@ _FIRST = frozenset(
 _NOT_A_TEST = ("=== ", "[ RUN")
 _DOTS = re.compile(r"(?:\S+ +)?([.sxX]+)(?: +\[ *[0-9]+%\])?$")
 _ERROR = re.compile(r"\berror\b", re.IGNORECASE)
-_WORDS = {"blank": "blank lines", "repeated": "the line above again", "passed": ""}
+_WORDS = {
+    "blank": "blank lines",
+    "repeated": "the line above again",
+    "progress": "earlier states of the progress below",
+    "overwritten": "earlier states that the line overwrote",
+    "data": "encoded data",
+    "passed": "",
+}
 
 
 def contents_of(text: str, cut: Cut, gap: Stretch) -> str:
     """What kind of lines a gap holds, where that is known."""
     text = text[gap.offset : gap.stop]
     if gap.why:
-        return _WORDS[gap.why] or ", ".join(_verdicts(text, cut, gap))
+        media = f", {gap.media}" if gap.media else ""
+        return _WORDS[gap.why] + media or ", ".join(_verdicts(text, cut, gap))
     match cut.kind:
         case "tests" | "trace":
             return ", ".join(_verdicts(text, cut, gap))

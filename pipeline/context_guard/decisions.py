@@ -8,6 +8,8 @@ from msgspec.structs import replace
 from context_guard.candidates import Candidate
 from context_guard.chunks import Cut
 from context_guard.config import Config
+from context_guard.elisions import find_elisions
+from context_guard.gaps import Elision
 from context_guard.holds import NO_HOLDS, Holds, add_holds
 from context_guard.keep_sets import KeepSet
 from context_guard.records import ItemResult, Kind, Outcome, Phase, was_judged
@@ -29,6 +31,8 @@ class Decision(Struct, frozen=True):
     """Text blocks that the model sees instead; None leaves the entry as it is."""
     omitted: tuple[str, ...] | None = None
     """Further entries that go with it (the rest of an exchange)."""
+    elided_chars: int = 0
+    """Of what stays, encoded data and overwritten states that are told about instead of shown."""
     cited: tuple[int, ...] = ()
     """Indexes of the chunks that stay only because the answer names their files (`keepCitedFiles`)."""
     held: tuple[int, ...] = ()
@@ -49,22 +53,25 @@ def decide_output(
     """Combine the keep sets of an output's segments and what is held in any case; edit only where it pays."""
     judged = sorted({index for keep_set in keep_sets for index in keep_set.kept})
     as_it_is = _as_it_is(candidate, cut, keep_sets)
-    if len(judged) == len(cut.chunks):
-        reasons = dict.fromkeys(keep_set.reason for keep_set in keep_sets if keep_set.keeps_all)
-        return replace(as_it_is, reason=",".join(reasons) or "all-chunks")
+    is_all = len(judged) == len(cut.chunks)
+    if is_all and not _elisions(candidate, cut, judged, keep_sets, holds, config):
+        return replace(as_it_is, reason=_kept_whole(keep_sets))
     with_cited = sorted({*judged, *_cited_chunks(cut, answer)}) if config.keep_cited_files else judged
     kept = add_holds(with_cited, cut, holds) if config.hard_keeps else with_cited
+    elisions = _elisions(candidate, cut, kept, keep_sets, holds, config)
+    elided = sum(elision.stop - elision.start for elision in elisions)
     decision = replace(
         as_it_is,
-        reason=_not_worth(keep_sets),
+        reason=_kept_whole(keep_sets) if is_all else _not_worth(keep_sets),
+        elided_chars=elided,
         cited=tuple(index for index in with_cited if index not in judged),
         held=tuple(index for index in kept if index not in with_cited),
     )
     length = len(candidate.text)
-    if sum(len(cut.chunks[index].text) + 1 for index in kept) > length * config.max_keep_ratio:
+    if sum(len(cut.chunks[index].text) + 1 for index in kept) - elided > length * config.max_keep_ratio:
         return decision
     trims = find_trims(cut, kept, answer) if config.trim_lines else {}
-    rendering = render(candidate, cut, tuple(kept), config, phase, trims)
+    rendering = render(candidate, cut, tuple(kept), config, phase, trims, elisions)
     if len(rendering.text) >= length:
         return decision
     return replace(
@@ -114,6 +121,20 @@ def _as_it_is(candidate: Candidate, cut: Cut, keep_sets: tuple[KeepSet, ...]) ->
         kept_lines=total,
         total_lines=total,
     )
+
+
+def _elisions(
+    candidate: Candidate, cut: Cut, kept: list[int], keep_sets: tuple[KeepSet, ...], holds: Holds, config: Config
+) -> tuple[Elision, ...]:
+    """What goes inside of the chunks that stay, but for those that no judge answered for and data that was used."""
+    if not config.trim_lines:
+        return ()
+    raw = {index for keep_set in keep_sets if not keep_set.is_answered for index in keep_set.kept} | {*holds.data}
+    return find_elisions(candidate.text, cut, [index for index in kept if index not in raw])
+
+
+def _kept_whole(keep_sets: tuple[KeepSet, ...]) -> str:
+    return ",".join(dict.fromkeys(keep_set.reason for keep_set in keep_sets if keep_set.keeps_all)) or "all-chunks"
 
 
 def _not_worth(keep_sets: tuple[KeepSet, ...]) -> str:

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from context_guard.chunks import Chunk, Cut
 
-Why = Literal["", "repeated", "blank", "passed"]
+Why = Literal["", "repeated", "blank", "passed", "progress", "overwritten", "data"]
 
 
 class Trim(Struct, frozen=True):
@@ -18,6 +18,16 @@ class Trim(Struct, frozen=True):
     """First line, from 0, of the output."""
     end: int
     why: Why
+
+
+class Elision(Struct, frozen=True):
+    """A part of a kept chunk that is told about instead of shown, by its place in the output, in characters."""
+
+    start: int
+    stop: int
+    why: Why
+    media: str = ""
+    """Of encoded data, where its type is known."""
 
 
 class Stretch(Struct, frozen=True):
@@ -32,6 +42,7 @@ class Stretch(Struct, frozen=True):
     joined: bool = False
     """Whether it begins inside the line in which the stretch before it ends."""
     why: Why = ""
+    media: str = ""
     first: int = 0
     """The first of the dropped chunks of a gap."""
     last: int = 0
@@ -130,3 +141,77 @@ def _with_notice(text: str, gap: Stretch, notice: int) -> list[Stretch]:
     if closing == gap.start:
         return [slice_]
     return [msgspec.structs.replace(gap, end=closing, stop=offset), slice_]
+
+
+def elide(text: str, stretches: list[Stretch], elisions: tuple[Elision, ...]) -> list[Stretch]:
+    """The same with the elided parts of what is kept as gaps."""
+    if not elisions:
+        return stretches
+    found: list[Stretch] = []
+    for each in stretches:
+        own = [_within(it, each) for it in elisions if each.kept and it.start < each.stop and each.offset < it.stop]
+        found += _elided(text, each, own) if own else [each]
+    return found
+
+
+def _within(elision: Elision, each: Stretch) -> Elision:
+    return msgspec.structs.replace(elision, start=max(elision.start, each.offset), stop=min(elision.stop, each.stop))
+
+
+def show_lines(text: str, stretches: list[Stretch], cut: Cut, lines: frozenset[int]) -> list[Stretch]:
+    """The same with some lines of the gaps shown."""
+    found: list[Stretch] = []
+    for each in stretches:
+        own = sorted(line for line in lines if each.start <= line < each.end)
+        is_whole = not (each.kept or each.joined or each.why or text[each.stop : each.stop + 1] not in ("", "\n"))
+        found += _with_lines(text, each, cut, own) if own and is_whole else [each]
+    return found
+
+
+def _elided(text: str, whole: Stretch, elisions: list[Elision]) -> Iterator[Stretch]:
+    at = whole.offset
+    line = whole.start
+    joined = whole.joined
+    for it in elisions:
+        opens = it.start == 0 or text[it.start - 1] == "\n"
+        closes = it.stop == len(text) or text[it.stop] == "\n"
+        if it.start > at:
+            stop = it.start - opens
+            last = line + text.count("\n", at, stop)
+            yield msgspec.structs.replace(whole, start=line, end=last + 1, offset=at, stop=stop, joined=joined)
+            line = last + opens
+        last = line + text.count("\n", it.start, it.stop)
+        yield msgspec.structs.replace(
+            whole,
+            start=line,
+            end=last + 1,
+            offset=it.start,
+            stop=it.stop,
+            kept=False,
+            joined=not opens,
+            why=it.why,
+            media=it.media,
+        )
+        at, joined = it.stop + closes, not closes
+        line = last + closes
+    if at < whole.stop or (at == whole.stop and not joined):
+        yield msgspec.structs.replace(whole, start=line, offset=at, joined=joined)
+
+
+def _with_lines(text: str, gap: Stretch, cut: Cut, lines: list[int]) -> Iterator[Stretch]:
+    line, at = gap.start, gap.offset
+    for number in [*lines, gap.end]:
+        begins = at
+        for _ in range(number - line):
+            begins = text.find("\n", begins) + 1 or len(text) + 1
+        if number > line:
+            first = next(chunk.index for chunk in cut.chunks if chunk.end > line)
+            last = next((chunk.index for chunk in cut.chunks if chunk.start >= number), len(cut.chunks))
+            yield msgspec.structs.replace(
+                gap, start=line, end=number, offset=at, stop=begins - 1, first=first, last=last
+            )
+        if number < gap.end:
+            stop = text.find("\n", begins)
+            stop = len(text) if stop < 0 else stop
+            yield msgspec.structs.replace(gap, start=number, end=number + 1, offset=begins, stop=stop, kept=True)
+            line, at = number + 1, stop + 1

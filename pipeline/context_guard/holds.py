@@ -13,6 +13,7 @@ from msgspec import Struct
 from context_guard.candidates import Candidate
 from context_guard.chunks import Chunk, Cut, cut_chunks
 from context_guard.config import Config
+from context_guard.elisions import repeated_data
 from context_guard.labels import first_text, read_args
 from context_guard.past import why_past
 from context_guard.render import notice_start
@@ -47,6 +48,8 @@ class Holds(Struct, frozen=True):
     """Failures, summary and exit lines."""
     used: tuple[int, ...] = ()
     """What the answer quotes, what an edit used, notices."""
+    data: tuple[int, ...] = ()
+    """Chunks whose encoded data the answer or a later call repeats."""
     over: str = ""
     """Why none of it is needed any more; empty while it is."""
     is_current: bool = False
@@ -71,6 +74,7 @@ def find_holds(candidate: Candidate, cut: Cut, span: Span, config: Config) -> Ho
                 }
             )
         ),
+        data=tuple(_repeated(candidate, cut, span)),
         over=why_past(candidate, span, failed),
         is_current=not span.answer or _OUTCOME.search(span.answer) is not None or _is_told(cut, span.answer),
     )
@@ -106,6 +110,12 @@ def add_holds(kept: list[int], cut: Cut, holds: Holds) -> list[int]:
     for index in sorted(found):
         found |= {*_header(cut.chunks, index), *_rest(cut.chunks, index)}
     return sorted(found)
+
+
+def _repeated(candidate: Candidate, cut: Cut, span: Span) -> Iterator[int]:
+    if candidate.turn is not None:
+        later = [call.args for call in span.calls if call.turn > candidate.turn]
+        yield from repeated_data(candidate.text, cut, "\n".join([span.answer, *later]))
 
 
 def _is_told(cut: Cut, answer: str) -> bool:

@@ -30,6 +30,11 @@ class KeepSet(Struct, frozen=True):
         """Whether the segment as a whole was kept, rather than each of its chunks."""
         return self.reason not in ("chunks", "none-needed")
 
+    @property
+    def is_answered(self) -> bool:
+        """Whether the judge answered for all of the segment."""
+        return self.reason in ("chunks", "none-needed", "whole-needed", "whole-chosen")
+
 
 def decide_keep_set(segment: Segment, outcome: Answered | None, config: Config) -> KeepSet:
     """The seven steps from an answer to a keep set, in order; the first that applies decides."""

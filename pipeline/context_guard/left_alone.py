@@ -79,7 +79,7 @@ def _result(transcript: Transcript, plan: Plan, entry: Entry, result: RunResult,
     if not may_edit(result, config):
         if result.tool in config.exclude_tools:
             return f"The tool {one_line(result.tool)} is excluded (excludeTools)."
-        if config.keep_recalls and is_recall(result.tool):
+        if config.keep_recalls and is_recall(result):
             return "It is what the agent asked back (recall), which stays in the run that asked for it (keepRecalls)."
         return "The call failed, and failed calls are not judged (distillErrors is false)."
     return _size(result, config) or _moment(transcript, plan, result, span) or _sum(result, span, config)
@@ -117,7 +117,7 @@ def _moment(transcript: Transcript, plan: Plan, result: RunResult, span: Span) -
     if plan.phase == "run-end":
         return ""
     config = plan.config
-    if is_recall(result.tool):
+    if is_recall(result):
         return "It is what the agent has just asked back (recall), which no checkpoint takes away."
     if result.turn is None and len(result.text) >= config.min_result_chars:
         return "Its call is not in the run, so its age is not known."

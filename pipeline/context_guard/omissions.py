@@ -9,6 +9,8 @@ from context_guard.candidates import Candidate
 from context_guard.chunks import Cut
 from context_guard.config import Config
 from context_guard.contents import contents_of
+from context_guard.cuts.encoded import media_type
+from context_guard.cuts.headed import is_hit
 from context_guard.cuts.search import matched_file
 from context_guard.gaps import Stretch, whole_stretch
 from context_guard.labels import first_text, read_args
@@ -31,7 +33,7 @@ def omission_line(candidate: Candidate, cut: Cut, gap: Stretch, config: Config) 
     dropped = cut.chunks[gap.first : gap.last]
     count = gap.end - gap.start
     if not gap.why and (names := [name for chunk in dropped for name in chunk.files]) and cut.is_grep:
-        files = _files(names) if config.original_texts else _counted(candidate.text[gap.offset : gap.stop], names)
+        files = _files(names) if config.original_texts else _counted(candidate.text, gap.offset, gap.stop, names)
         return f"[… {plural(count, 'line')} omitted: matches in {files} …]"
     path, base = _file(candidate)
     last = gap.end
@@ -51,7 +53,7 @@ def removal_note(candidate: Candidate, cut: Cut, config: Config) -> str:
     if config.original_texts:
         return ""
     if cut.is_grep and (names := [name for chunk in cut.chunks for name in chunk.files]):
-        return f"matches in {_counted(candidate.text, names)}"
+        return f"matches in {_counted(candidate.text, 0, len(candidate.text), names)}"
     return contents_of(candidate.text, cut, whole_stretch(cut))
 
 
@@ -63,10 +65,15 @@ def _inside(candidate: Candidate, cut: Cut, gap: Stretch) -> str:
     """Where a gap is that is a part of a line: characters are counted from 1 in the line."""
     path, base = _file(candidate)
     before = candidate.text.rfind("\n", 0, gap.offset) + 1
-    data = sum(len(chunk.text) for chunk in cut.chunks[gap.first : gap.last] if chunk.role == "blob")
+    blobs = [chunk for chunk in cut.chunks[gap.first : gap.last] if chunk.role == "blob"]
+    data = sum(len(chunk.text) for chunk in blobs)
+    types = dict.fromkeys(media_type(candidate.text, chunk.offset, chunk.stop) for chunk in blobs)
     line = f"line {gap.start + base} of {path}" if path else f"output line {gap.start + 1}"
     where = f"({line}, characters {gap.offset - before + 1:,}–{gap.stop - before:,})"
-    return f"{where}: {data:,} of them encoded data" if data else where
+    if gap.why:
+        return f"{where}: {contents_of(candidate.text, cut, gap)}"
+    named = "".join(f", {media}" for media in types if media)
+    return f"{where}: {data:,} of them encoded data{named}" if data else where
 
 
 def _file(candidate: Candidate) -> tuple[str, int]:
@@ -82,13 +89,31 @@ def _files(names: list[str]) -> str:
     return ", ".join(one_line(name) for name in found[:MAX_FILES]) + more
 
 
-def _counted(text: str, names: list[str]) -> str:
-    """The files with their numbers of matches; context lines are not counted."""
+def _counted(text: str, start: int, stop: int, names: list[str]) -> str:
+    """The files with their numbers of matches in a part of the text; context lines are not counted.
+
+    Of a heading that stays above the gap the matches are counted, too.
+    """
+    lines = text[start:stop].split("\n")
+    counts = Counter(matched_file(line, 2 if line[1:2] == ":" else 0) for line in lines)
+    if not counts.keys() - {""}:
+        above = text[text.rfind("\n", 0, max(0, start - 1)) + 1 : max(0, start - 1)]
+        if counts := _under_headings(lines, above if above in names else names[0], frozenset(names)):
+            names = [name for name in names if counts[name]]
     found = list(dict.fromkeys(names))
-    counts = Counter(matched_file(line, 2 if line[1:2] == ":" else 0) for line in text.split("\n"))
     more = f" and {len(found) - MAX_COUNTED} more" if len(found) > MAX_COUNTED else ""
     shown = (f"{one_line(name)}{f' ({counts[name]})' if counts[name] else ''}" for name in found[:MAX_COUNTED])
     return ", ".join(shown) + more
+
+
+def _under_headings(lines: list[str], heading: str, headings: frozenset[str]) -> Counter[str]:
+    counts: Counter[str] = Counter()
+    for line in lines:
+        if line in headings:
+            heading = line
+        elif is_hit(line):
+            counts[heading] += 1
+    return counts
 
 
 def _file_end(text: str, total: int) -> int:

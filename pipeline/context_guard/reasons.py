@@ -50,7 +50,7 @@ def _sized(decision: Decision, plan: Plan, settlement: Settlement) -> str:
     config = plan.config
     cut = next(cut for cut in plan.chunks if cut.entry_id == decision.entry_id)
     judged = {index for item in settlement.keep_sets if item.entry_id == decision.entry_id for index in item.kept}
-    if len(judged) == len(cut.chunks):
+    if len(judged) == len(cut.chunks) and not decision.elided_chars:
         return f"All of its {plural(len(cut.chunks), 'chunk')} stay ({decision.reason})."
     kept = {*judged, *decision.cited, *decision.held}
     added = [
@@ -62,7 +62,9 @@ def _sized(decision: Decision, plan: Plan, settlement: Settlement) -> str:
         if indexes
     ]
     stay = f"{len(kept)} of {plural(len(cut.chunks), 'chunk')} would stay{''.join(f', {said}' for said in added)}"
-    chars = sum(len(cut.chunks[index].text) + 1 for index in kept)
+    chars = sum(len(cut.chunks[index].text) + 1 for index in kept) - decision.elided_chars
+    if decision.elided_chars:
+        stay += f", without {decision.elided_chars:,} characters of encoded data or overwritten states"
     if chars > decision.before_chars * config.max_keep_ratio:
         return (
             f"{stay}: {_share(chars, decision)} of its characters, more than maxKeepRatio "

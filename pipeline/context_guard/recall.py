@@ -1,24 +1,25 @@
 """What a model gets back for the id in a `[context-guard]` note: a page of a raw output or an omitted exchange."""
 
 from collections.abc import Iterator
+from datetime import datetime, timedelta
 from math import floor, isfinite
-from typing import Any
+from typing import Generic, TypeVar
 
 import msgspec
 from msgspec import Struct
 from returns.result import Failure, Result, Success
 
-from context_guard.pages import Line, Page, Window, cut_page
+from context_guard.edit_log import RawImage, RawOutput
+from context_guard.matches import find_matches
+from context_guard.pages import Line, Window, cut_page
 from context_guard.runs import is_steering
 from context_guard.text import MARKER, one_line, plural, recall_hint, shorten, trim, without_lone_surrogates
 from context_guard.transcript import Entry, Image, Transcript, calls_of, images_of, text_of
 
 MAX_IMAGES = 6
-MAX_PATTERN = 500
-LONG_LINE = 4_000
-"""Characters from which on only the surroundings of a match are shown."""
-AROUND = 200
-"""Characters shown on each side of such a match."""
+"""Attached to one answer."""
+
+Picture = TypeVar("Picture")
 
 
 class RecallError(Struct, frozen=True):
@@ -26,12 +27,12 @@ class RecallError(Struct, frozen=True):
     """For the model: what was wrong and what to do next."""
 
 
-class Recalled(Struct, frozen=True):
+class Recalled(Struct, Generic[Picture], frozen=True):
     text: str
     """The page asked for, with a note where more is to come; no lone surrogates."""
     raw: str
     """All of it, exactly as the host has it."""
-    images: tuple[Image, ...] = ()
+    images: tuple[Picture, ...] = ()
     """To attach after the text."""
     next_offset: int | None = None
     """With `next_column`, where the next page begins; None on the last one."""
@@ -45,7 +46,7 @@ def recall(
     offset: float | None = None,
     limit: float | None = None,
     column: float | None = None,
-) -> Result[Recalled, RecallError]:
+) -> Result[Recalled[Image], RecallError]:
     """A tool result's raw text, or the transcript of the exchange that the prompt `entry_id` began.
 
     `pattern` (RE2) keeps matching lines, numbered; of very long ones the surroundings of each match, with its column.
@@ -54,16 +55,50 @@ def recall(
     """
     source = source_of(transcript, entry_id)
     if source is None:
-        named = without_lone_surrogates(shorten(one_line(entry_id), 80))
-        return Failure(
-            RecallError(f'No tool result or omitted exchange with entry id {named}. Use the id from a "{MARKER}" note.')
-        )
-    raw, images = source
+        return Failure(unknown(entry_id))
+    return _page(*source, pattern, offset, limit, column)
+
+
+def recall_output(
+    output: RawOutput,
+    pattern: str | None = None,
+    offset: float | None = None,
+    limit: float | None = None,
+    column: float | None = None,
+) -> Result[Recalled[RawImage], RecallError]:
+    """As `recall`, of an output that a host keeps beside its messages."""
+    return _page(output.text, output.images, pattern, offset, limit, column)
+
+
+def unknown(entry_id: str) -> RecallError:
+    """What a model is told about an id that stands for nothing."""
+    named = without_lone_surrogates(shorten(one_line(entry_id), 80))
+    return RecallError(f'No tool result or omitted exchange with entry id {named}. Use the id from a "{MARKER}" note.')
+
+
+def expired(entry_id: str, at: int) -> RecallError:
+    """What a model is told about an output that is no longer kept. `at`: milliseconds since the epoch."""
+    named = without_lone_surrogates(shorten(one_line(entry_id), 80))
+    day = datetime(1970, 1, 1) + timedelta(milliseconds=at)
+    return RecallError(
+        f"The original of {named} is no longer kept: it was deleted on {day:%Y-%m-%d}, as the user's rules for old "
+        "outputs say. If you need it, run the tool again."
+    )
+
+
+def _page(
+    raw: str,
+    images: tuple[Picture, ...],
+    pattern: str | None,
+    offset: float | None,
+    limit: float | None,
+    column: float | None,
+) -> Result[Recalled[Picture], RecallError]:
     window = Window(offset=_whole(offset), limit=_whole(limit), column=_whole(column))
     lines = list(enumerate(without_lone_surrogates(raw).split("\n"), 1))
     plain = not pattern and offset is None and limit is None and column is None
     attached = images[:MAX_IMAGES] if plain else ()
-    page = _matches(lines, pattern, window) if pattern else cut_page(_plain(lines), "line", window)
+    page = find_matches(lines, pattern, window) if pattern else cut_page(_plain(lines), "line", window)
     if isinstance(page, str):
         return Failure(RecallError(page))
     parts = [page.text or _attached(len(attached), len(attached))] if attached else [page.text]
@@ -152,83 +187,6 @@ def _assistant(entry: Entry) -> list[str]:
 
 def _plain(lines: list[tuple[int, str]]) -> list[Line]:
     return [Line(number, text) for number, text in lines]
-
-
-def _matches(lines: list[tuple[int, str]], pattern: str, window: Window) -> Page | str:
-    """A page of the lines that match, each with its number in front, or why there is none."""
-    if len(pattern) > MAX_PATTERN:
-        return f"Pattern is longer than {MAX_PATTERN} characters; use a shorter one."
-    import re2  # only here: most recalls have no pattern
-
-    options = re2.Options()
-    options.log_errors = False
-    try:
-        compiled: Any = re2.compile(without_lone_surrogates(pattern), options)
-    except re2.error as error:
-        said = error.args[0] if error.args else error
-        reason = said.decode("utf-8", "replace") if isinstance(said, bytes) else str(said)
-        return (
-            f"Invalid pattern: {one_line(reason)}. It is a RE2 regular expression, without look-around and "
-            "back-references; put a \\ before characters that are meant as they are."
-        )
-    found = [hit for number, text in lines for hit in _hits(number, text, compiled)]
-    if not found:
-        return Page(_no_match(lines, pattern))
-    page = cut_page(found, "hit" if any(hit.excerpt for hit in found) else "matching line", window)
-    return page if isinstance(page, str) else _with_note(page, found, window)
-
-
-def _hits(number: int, text: str, compiled: Any) -> Iterator[Line]:
-    """The line when it matches; of a very long one each match that the excerpts before it do not show."""
-    if len(text) < LONG_LINE:
-        if compiled.search(text):
-            yield Line(number, text, prefix=f"{number}: ")
-        return
-    for start, end in _spread(text, compiled):
-        first, last = max(0, start - AROUND), min(len(text), end + AROUND)
-        excerpt = f"{'…' if first else ''}{text[first:last]}{'…' if last < len(text) else ''}"
-        yield Line(number, text, prefix=f"{number}: ", excerpt=f"[column {start + 1}] {excerpt}")
-
-
-def _spread(text: str, compiled: Any) -> Iterator[tuple[int, int]]:
-    """Start and end of the matches, those left out that begin in the surroundings of the one before.
-
-    In UTF-8, since the library encodes a `str` anew for each search.
-    """
-    data = text.encode()
-    at = seen = 0
-    while at <= len(data) and (match := compiled.search(data, at)) is not None:
-        start = seen + len(data[at : match.start()].decode("utf-8", "ignore"))
-        end = min(start + len(match.group().decode("utf-8", "ignore")), start + LONG_LINE)
-        yield start, end
-        after = text[start : end + AROUND]
-        seen = start + len(after)
-        at = match.start() + len(after.encode())
-        if not after:
-            return
-
-
-def _with_note(page: Page, found: list[Line], window: Window) -> Page:
-    """With a word on how to read on around the first match of a very long line, where the page shows one."""
-    start = (window.offset or 1) - 1 + (window.column is not None)
-    stop = (page.next_offset or len(found) + 1) - 1
-    first = next((hit for hit in found[start:stop] if hit.excerpt), None)
-    if first is None:
-        return page
-    column = first.excerpt.partition("]")[0].removeprefix("[column ")
-    note = (
-        f"[Line {first.number} has {len(first.text):,} characters; {AROUND} around each match are shown. "
-        f"To read on there use offset={first.number} and column={column} without a pattern.]"
-    )
-    return msgspec.structs.replace(page, text=f"{page.text}\n\n{note}")
-
-
-def _no_match(lines: list[tuple[int, str]], pattern: str) -> str:
-    shown = without_lone_surrogates(pattern)
-    return (
-        f"No line of the original output ({plural(len(lines), 'line')}) matches /{shown}/. "
-        "(?i) in front of the pattern ignores case."
-    )
 
 
 def _whole(value: float | None) -> int | None:

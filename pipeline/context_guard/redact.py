@@ -136,9 +136,9 @@ def _candidates(text: str, is_env: bool) -> Iterator[Found]:
 
 
 def _all(pattern: re.Pattern[str], text: str, name: str) -> Iterator[Found]:
-    group: int | str = "secret" if "secret" in pattern.groupindex else 0
+    has_group = "secret" in pattern.groupindex
     for match in pattern.finditer(text):
-        start, end = match.span(group)
+        start, end = match.span((match.lastgroup or "secret") if has_group else 0)
         if not PLACEHOLDER.match(text, start, end):
             yield start, end, MASK.format(name)
 

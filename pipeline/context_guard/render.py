@@ -12,15 +12,21 @@ from msgspec import Struct
 from context_guard.candidates import Candidate
 from context_guard.chunks import Cut
 from context_guard.config import Config
-from context_guard.gaps import Stretch, Trim, find_stretches
+from context_guard.cuts.headings import headings_of
+from context_guard.gaps import Elision, Stretch, Trim, elide, find_stretches, show_lines
 from context_guard.omissions import omission_line, removal_note
 from context_guard.records import Phase
+from context_guard.signs import sign_of
 from context_guard.text import MARKER, format_chars, plural, recall_hint, without_lone_surrogates
 
 _NOTICE = re.compile(
     r"\[Showing lines? [^\n]*\]|\[[0-9]+ more lines in file\.[^\n]*\]|\[[^\n\]]*limit reached[^\n]*\]"
     r"|Command exited with code -?[0-9]+|Command timed out after [^\n]*|Command aborted"
 )
+
+
+SUM_WITHIN = 4
+"""Lines at the end of an output among which its sum is looked for."""
 
 
 class Rendering(Struct, frozen=True):
@@ -36,19 +42,29 @@ def render(
     config: Config,
     phase: Phase,
     trims: Mapping[int, tuple[Trim, ...]] | None = None,
+    elisions: tuple[Elision, ...] = (),
 ) -> Rendering:
-    """The replacement of an output of which the chunks `kept` (ascending) stay, without the lines of `trims`."""
+    """The replacement of an output of which the chunks `kept` (ascending) stay, without the lines of `trims` and the
+    parts of `elisions`."""
     total = cut.chunks[-1].end
     if not kept:
         return Rendering(text=_removed(candidate, cut, config, _why(config, phase)), kept_lines=0, total_lines=total)
     notice = notice_start(candidate.text.split("\n")) if config.keep_notices else total
     stretches = find_stretches(candidate.text, cut, frozenset(kept), trims or {}, notice)
+    if config.hard_keeps:
+        lines = candidate.text.split("\n")
+        beside = _headings(lines, cut, stretches) | _sums(lines, notice)
+        stretches = show_lines(candidate.text, stretches, cut, beside)
+    stretches = elide(candidate.text, stretches, elisions)
     kept_lines = _count_lines(stretches)
     kept_chars = sum(each.stop - each.offset for each in stretches if each.kept)
+    rest = f"the rest was {_why(config, phase)}"
+    if elisions and len(kept) == len(cut.chunks):
+        rest = "only encoded data, overwritten states and repetitions are left out"
     header = (
-        f"{MARKER} Distilled the output of {candidate.label}: kept {kept_lines} of {plural(total, 'line')} "
+        f"{MARKER} Distilled the output of {candidate.label}: kept {_kept_lines(stretches, kept_lines, total)} "
         f"({format_chars(kept_chars)} of {format_chars(len(candidate.text))} chars); "
-        f"the rest was {_why(config, phase)}. {recall_hint('Full output', candidate.entry_id)}"
+        f"{rest}. {recall_hint('Full output', candidate.entry_id)}"
     )
     text = header + "".join(_body(candidate, cut, stretches, config))
     return Rendering(text=without_lone_surrogates(text), kept_lines=kept_lines, total_lines=total)
@@ -80,6 +96,36 @@ def _removed(candidate: Candidate, cut: Cut, config: Config, why: str) -> str:
         f"({format_chars(len(candidate.text))} chars) {why}{f': {note}' if note else ''}. "
         f"{recall_hint('Full output', candidate.entry_id)}"
     )
+
+
+def _headings(lines: list[str], cut: Cut, stretches: list[Stretch]) -> frozenset[int]:
+    """The headings of the kept lines, as far as they are not kept themselves."""
+    above = headings_of(lines, cut.kind)
+    wanted: set[int] = set()
+    for each in stretches:
+        for line in range(each.start, each.end) if each.kept else ():
+            heading = above[line]
+            while heading >= 0 and heading not in wanted:
+                wanted.add(heading)
+                heading = above[heading]
+    return frozenset(wanted)
+
+
+def _sums(lines: list[str], end: int) -> frozenset[int]:
+    """The row at the end that sums up all others: of `git diff --stat`, `wc`, a query, a run of tests."""
+    last = [at for at in range(max(0, end - SUM_WITHIN), end) if lines[at].strip()]
+    return frozenset(at for at in last if sign_of(lines[at]) == "summary")
+
+
+def _kept_lines(stretches: list[Stretch], kept: int, total: int) -> str:
+    """How many lines stay, and how many of them only in part."""
+    gone = {line for each in stretches if not each.kept for line in (each.start, each.end - 1)}
+    parts = len(gone & {line for each in stretches if each.kept for line in (each.start, each.end - 1)})
+    if not parts:
+        return f"{kept} of {plural(total, 'line')}"
+    if total == 1:
+        return "parts of its only line"
+    return f"{kept} of {plural(total, 'line')}, {parts} of them in part"
 
 
 def _count_lines(stretches: list[Stretch]) -> int:

@@ -14,7 +14,7 @@ class SecretRule(Struct, frozen=True):
     hints: tuple[str, ...]
     """Lower case; one of them is in every text that the pattern matches."""
     pattern: re.Pattern[str]
-    """What its group `secret` matched is the secret; without such a group, all of it is."""
+    """What its group `secret` matched, or `value` in its place, is the secret; without such a group, all of it is."""
 
 
 def _rule(name: str, hints: str, pattern: str) -> SecretRule:
@@ -24,8 +24,15 @@ def _rule(name: str, hints: str, pattern: str) -> SecretRule:
 _START = r"(?<![A-Za-z0-9_-])"
 _NAMED = (
     r"(?i:api[_-]?key|apikey|secret|passw(?:or)?d|passwd|pwd|passphrase|token|credentials?|private[_-]?key"
-    r"|access[_-]?key|account[_-]?key|auth[_-]?key|signing[_-]?key|encryption[_-]?key|connection[_-]?string)"
+    r"|access[_-]?key|account[_-]?key|auth[_-]?key|signing[_-]?key|encryption[_-]?key|connection[_-]?string"
+    r"|(?<=[_-])pass(?![a-z])|(?<![a-z0-9_.-])pass(?==)"
+    r"|passwort|kennwort|mot[ _-]?de[ _-]?passe|(?<![a-z])mdp(?![a-z])|contrase(?:ñ|n)a"
+    r"|clave[ _-]?(?:secreta|privada|api)"
+    r"|senha|wachtwoord|parolă)"
 )
+"""In English, then as other languages of settings files say `password`."""
+_WORD = r"[\"']?(?P<secret>[^\s\"'-][^\s\"']{1,200})"
+"""The value of an option, in quotes or without."""
 _REST_OF_NAME = r"[A-Za-z0-9_.-]{0,40}"
 
 PRIVATE_KEY = re.compile(
@@ -96,6 +103,54 @@ PLACES = (
         "password", "curl", r"curl [^\n]{0,400}?(?:-u|--user)[ =]?[\"']?[^\s:\"']{1,100}:(?P<secret>[^\s\"']{1,200})"
     ),
     _rule("password", "sshpass pgpassword", r"(?:sshpass -p ?|PGPASSWORD=)[\"']?(?P<secret>[^\s\"']{1,200})"),
+    _rule(
+        "password",
+        "--",
+        r"(?<![^\s\"'\[,=])--(?:[a-z0-9]{1,20}[-_]){0,3}(?:password|passwd|passphrase|pass|pwd|token|secret|api-?key)"
+        r"(?:=|[\"']?,? {1,4})[\"']?(?P<secret>(?![A-Z_]+(?![^\s\]\"',])|-)[^\s\"'\])]{3,2000})",
+    ),
+    _rule(
+        "password",
+        "mysql mariadb",
+        r"\b(?:mysql|mariadb)[a-z_-]{0,20} [^\n|;&]{0,300}?(?<= )-p(?! )" + _WORD,
+    ),
+    _rule(
+        "password",
+        " login",
+        r"\b(?:docker|podman|helm|az|oc|cf|skopeo|buildah) (?:[a-z]{1,20} )?login [^\n]{0,300}?(?<= )-p[ =]?" + _WORD,
+    ),
+    _rule(
+        "password",
+        "redis-cli ldap",
+        r"\b(?:redis-cli|ldap[a-z]{3,10}) [^\n|;&]{0,300}?(?<= )-[aw] ?" + _WORD,
+    ),
+    _rule("password", "pass:", r"-pass(?:in|out)? {1,4}[\"']?pass:(?P<secret>[^\s\"']{1,200})"),
+    _rule(
+        "password",
+        "machine",
+        r"(?:^|[\s:])(?:machine\s{1,20}\S{1,200})\s{1,20}(?:(?:login|account)\s{1,20}\S{1,200}\s{1,20}){0,2}"
+        r"password\s{1,20}(?P<secret>\S{1,200})",
+    ),
+    _rule("auth", "_auth", r"(?:^|[:\n])_auth ?= ?[\"']?(?P<secret>[A-Za-z0-9+/]{8,2000}={0,2})(?=[\"']?\s|[\"']?$)"),
+    _rule("auth", '"auth"', r"\"auth\" ?: ?\"(?P<secret>[A-Za-z0-9+/]{12,2000}={0,2})\""),
+    _rule(
+        "secret",
+        "</",
+        rf"<(?:[A-Za-z0-9_.:-]{{0,60}}?){_NAMED}[A-Za-z0-9_.-]{{0,40}}(?:\s[^<>]{{0,300}})?>"
+        r"\s{0,20}(?P<secret>[^<>\s][^<>\n]{2,2000}?)\s{0,20}</",
+    ),
+    _rule(
+        "secret",
+        "name= key= id=",
+        rf"(?<=[\s<])(?:name|key|id)=[\"'][^\"'<>\n]{{0,80}}?{_NAMED}[^\"'<>\n]{{0,40}}[\"'][^<>\n]{{0,200}}?"
+        r"(?:\svalue=[\"'](?P<value>[^\"'<>\n]{3,2000})[\"']"
+        r"|(?<!/)>\s{0,20}(?P<secret>[^<>\s][^<>\n]{2,2000}?)\s{0,20}</)",
+    ),
+    _rule(
+        "secret",
+        "<key>",
+        rf"<key>[^<>\n]{{0,80}}?{_NAMED}[^<>\n]{{0,40}}</key>\s{{0,40}}<string>(?P<secret>[^<>\n]{{3,2000}})</string>",
+    ),
 )
 
 NAMED = re.compile(
@@ -104,7 +159,8 @@ NAMED = re.compile(
 )
 """A value under a name that says it is secret: `DB_PASSWORD=…`, `"apiKey": "…"`, `secret: …`."""
 NAMED_HINTS = (
-    "key", "secret", "passw", "pwd", "passphrase", "token", "credential", "connection",
+    "key", "secret", "passw", "pwd", "passphrase", "token", "credential", "connection", "_pass", "-pass", "pass=",
+    "kennwort", "passe", "mdp", "contrase", "clave", "senha", "wachtwoord", "parolă",
 )  # fmt: skip
 
 ENV_LINE = re.compile(
@@ -115,6 +171,7 @@ ENV_FILE = re.compile(r"(?:^|[\s/\\\"'`=])\.env(?:\.[A-Za-z0-9_-]+)?(?![A-Za-z0-
 
 PLACEHOLDER = re.compile(
     r"(?i:\$|%|<|\{|\*{3}|x{4}|\.\.\.|…|\[redacted|none$|null$|true$|false$|str(?:ing)?\b|bytes\b|int\b|optional\b"
+    r"|(?:is|and|or|to|for|the|in|with|must|options?|flags?|arguments?|if|when|should|will|can|as|from|not|values?|files?)$"
     r"|os\.|env\.|process\.env|self\.|settings\.|config\.|args\.|example$|changeme$|your[_-])"
 )
 """How a value begins that is no secret but stands for one, or is code."""

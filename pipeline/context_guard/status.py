@@ -69,8 +69,13 @@ def _pass(record: Record, heading: str) -> Iterator[str]:
     head = heading.format(name="checkpoint" if record.phase == "mid-run" else "run")
     yield f"{head} by {record.model or 'an unnamed judge'} ({record.ms / 1_000:.1f} s{late}; {told}):"
     for result in record.results:
-        yield _result(result)
-        yield from (f"      judge: {trace}" for trace in result.jev)
+        yield from result_lines(result)
+
+
+def result_lines(result: ItemResult) -> Iterator[str]:
+    """What became of one item, and under it what the judge said."""
+    yield _result(result)
+    yield from (f"      judge: {trace}" for trace in result.jev)
 
 
 def _result(result: ItemResult) -> str:

@@ -157,7 +157,8 @@ def _decision(decision: Decision) -> str:
         lines = f", {decision.kept_lines} of {plural(decision.total_lines, 'line')}"
     gone = f", with {', '.join(decision.omitted)}" if decision.omitted else ""
     held = f", held {', '.join(map(chunk_id, decision.held))}" if decision.held else ""
-    return f"  {decision.outcome} ({decision.reason}): {sizes} characters{lines}{held}{gone}"
+    elided = f", elided {decision.elided_chars:,}" if decision.elided_chars else ""
+    return f"  {decision.outcome} ({decision.reason}): {sizes} characters{lines}{elided}{held}{gone}"
 
 
 def _gate(name: str, gate: Gate) -> str:

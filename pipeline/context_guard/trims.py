@@ -14,6 +14,13 @@ from context_guard.signs import sign_of
 MIN_CHARS = 150
 """An omission line takes about half of it."""
 
+_STATE = re.compile(
+    r"(?<![\w./-])[0-9][0-9.,]*(?: ?%|/[0-9.,]+(?![\w/])| ?[kKMGT]?i?[bB](?:/s|ps)?(?!\w)"
+    r"|(?::[0-9]{2})+|(?: ?(?:ms|s|it/s))(?!\w))"
+)
+"""Numbers with a unit that grows: per cent, bytes, seconds, so many of so many."""
+_BAR = re.compile(r"[#=>█▉▊▋▌▍▎▏░▒▓━╸╺·.\-|\s]+")
+
 _TEST_NAME = re.compile(r"\w{2,}(?:[_.:/-]+\w+)+|\w+[a-z][A-Z]\w*")
 
 
@@ -47,7 +54,15 @@ def _runs(chunk: Chunk, is_test_run: bool, answer: str) -> Iterator[Trim]:
 def _sort(lines: list[str], at: int) -> Why:
     if not lines[at].strip():
         return "blank"
-    return "repeated" if at and lines[at] == lines[at - 1] else ""
+    if at and lines[at] == lines[at - 1]:
+        return "repeated"
+    is_progress = at + 1 < len(lines) and "%" in lines[at] and _progress(lines[at]) == _progress(lines[at + 1])
+    return "progress" if is_progress else ""
+
+
+def _progress(line: str) -> str:
+    """The line without what changes from one state of a progress to the next; with the numbers that name something."""
+    return _BAR.sub("", _STATE.sub("%", line)) if "%" in line else ""
 
 
 def _pass(line: str, answer: str) -> Why:

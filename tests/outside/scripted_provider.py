@@ -25,6 +25,8 @@ _GATE_SECONDS = 30.0
 class Call(Struct, frozen=True):
     tool: str
     args: dict[str, Any]
+    id: str = ""
+    """Made of the request's number by default."""
 
 
 class Turn(Struct, frozen=True):
@@ -61,14 +63,14 @@ class Request(Struct, frozen=True):
         }
 
 
-Scripted = Turn | Callable[[Request], Turn]
-"""An answer, or how to make one from what the agent sent."""
+Script = Turn | Callable[[Request], Turn]
+"""A turn, or one that depends on the request that it answers."""
 
 
 class ScriptedProvider:
     """Plays its turns one a request and keeps every request; asked for more turns than it has, it refuses."""
 
-    def __init__(self, turns: Sequence[Scripted] = ()) -> None:
+    def __init__(self, turns: Sequence[Script] = ()) -> None:
         self.requests: list[Request] = []
         self._turns = list(turns)
         self._lock = threading.Lock()
@@ -83,7 +85,7 @@ class ScriptedProvider:
     def turns_left(self) -> int:
         return len(self._turns)
 
-    def play(self, *turns: Scripted) -> None:
+    def play(self, *turns: Script) -> None:
         """Adds turns behind those that are left."""
         with self._lock:
             self._turns.extend(turns)
@@ -93,9 +95,8 @@ class ScriptedProvider:
         with self._lock:
             usage = _usage(request, self.requests)
             self.requests.append(request)
-            scripted = self._turns.pop(0) if self._turns else None
-            number = len(self.requests)
-        return number, scripted(request) if callable(scripted) else scripted, usage
+            turn = self._turns.pop(0) if self._turns else None
+            return len(self.requests), turn(request) if callable(turn) else turn, usage
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -174,7 +175,8 @@ def _events(turn: Turn, number: int, model: str, usage: dict[str, int]) -> Itera
         deltas = [{"type": "text_delta", "text": turn.text[at : at + _DELTA_CHARS]} for at in pieces]
         blocks.append(({"type": "text", "text": ""}, deltas))
     for place, call in enumerate(turn.calls, start=1):
-        start = {"type": "tool_use", "id": f"toolu_scripted_{number:04d}_{place}", "name": call.tool, "input": {}}
+        call_id = call.id or f"toolu_scripted_{number:04d}_{place}"
+        start = {"type": "tool_use", "id": call_id, "name": call.tool, "input": {}}
         blocks.append((start, [{"type": "input_json_delta", "partial_json": json.dumps(call.args)}]))
     for index, (start, deltas) in enumerate(blocks):
         yield {"type": "content_block_start", "index": index, "content_block": start}

@@ -14,18 +14,12 @@ from context_guard_effects.cli.nearest import NearestGroup
 from context_guard_effects.cli.output import warn
 
 COMMANDS = (
-    "distill",
-    "explain",
-    "status",
-    "stage",
-    "trace",
-    "recall",
-    "config",
-    "judge",
-    "install",
-    "uninstall",
-    "bridge",
+    *("distill", "explain", "status", "stage", "trace", "recall", "doctor", "config", "judge"),
+    *("store", "pin", "unpin", "restore", "why"),
+    *("install", "uninstall", "bridge"),
 )
+WORDS = ("pin", "unpin", "restore")
+"""Commands that share a module."""
 
 
 class ContextGuard(NearestGroup):
@@ -37,7 +31,8 @@ class ContextGuard(NearestGroup):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = import_module(f"context_guard_effects.cli.{cmd_name}").command
+        module, name = ("words", cmd_name) if cmd_name in WORDS else (cmd_name, "command")
+        command: click.Command = getattr(import_module(f"context_guard_effects.cli.{module}"), name)
         return command
 
     def main(self, args: Sequence[str] | None = None, prog_name: str | None = None, *_: Any, **extra: Any) -> NoReturn:
@@ -116,7 +111,8 @@ def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None
 def main(ctx: click.Context) -> None:
     """Keep the lines of a tool output that the work still needs.
 
-    SESSION is a session file of Pi (.jsonl). Only `distill --write` changes one, and it only appends.
+    SESSION is a session file of Pi (.jsonl). Only `distill --write` and `doctor --repair` change one, and
+    they only append.
     """
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())

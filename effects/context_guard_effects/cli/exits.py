@@ -6,6 +6,7 @@ USAGE = 2
 UNREADABLE = 3
 UNWRITABLE = 4
 UNJUDGED = 5
+UNHEALTHY = 6
 OUR_DEFECT = 70
 INTERRUPTED = 130
 
@@ -17,6 +18,7 @@ Exit codes:
   3    an input cannot be read, is foreign, or has no such entry
   4    something could not be written
   5    the judge is not available, or answered no request
+  6    doctor found what bricks or shortens the session, and it is still there
   70   a defect of context-guard
   130  interrupted"""
 

@@ -28,6 +28,10 @@ def read_entry(ctx: click.Context, param: click.Parameter, value: str | None) ->
         raise click.UsageError(
             f"SESSION comes before ENTRY: context-guard {ctx.info_name} {value} {ctx.params['session']}", ctx
         )
+    return read_id(ctx, param, value)
+
+
+def read_id(ctx: click.Context, param: click.Parameter, value: str) -> str:
     pasted = re.fullmatch(r"\s*(?:recall\()?\s*(\{.*\})\s*\)?\.?\s*", value, re.DOTALL)
     if pasted is None:
         return value
@@ -47,6 +51,10 @@ def read_entry(ctx: click.Context, param: click.Parameter, value: str | None) ->
 
 
 session = click.argument("session", type=PATH)
+store = click.option(
+    "--store", "store", type=PATH, metavar="FILE", help="The store. [default: $CONTEXT_GUARD_STORE, or the user's own]"
+)
+stored = click.argument("id", callback=read_id)
 entry = click.argument("entry", callback=read_entry)
 leaf = click.option(
     "--leaf",

@@ -30,14 +30,14 @@ def write_bytes(data: bytes) -> None:
     sys.stdout.buffer.flush()
 
 
-def write_file(path: Path, text: str) -> None:
+def write_file(path: Path, content: str | bytes) -> None:
     """A new file or a new content, complete or not at all, and for its owner alone: it quotes a session."""
     partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
     try:
         if path.exists() and not path.is_file():
             raise Stop(f"cannot write to {path}: it is not a file", UNWRITABLE)
         with open(partial, "wb", opener=_private) as file:
-            file.write(text.encode())
+            file.write(content.encode() if isinstance(content, str) else content)
         partial.replace(path)
     except (OSError, ValueError) as error:
         with contextlib.suppress(OSError, ValueError):

@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 
-from msgspec import Struct
+from msgspec import Struct, structs
 from returns.pipeline import is_successful
 from returns.result import Result
 
@@ -37,15 +37,18 @@ Value = TypeVar("Value")
 _BINARY = getattr(os, "O_BINARY", 0)  # Windows would write \r\n
 
 
-class SessionFile(Struct, frozen=True):
-    """A session as it was read, and what tells later whether the file is still the same."""
+class FileState(Struct, frozen=True):
+    """What tells later whether a file is still the one that was read."""
 
     path: Path
-    session: PiSession
     size: int
     mtime_ns: int
     inode: tuple[int, int]
     tail: bytes
+
+
+class SessionFile(FileState, frozen=True):
+    session: PiSession
 
 
 class Appended(Struct, frozen=True):
@@ -57,19 +60,25 @@ class Appended(Struct, frozen=True):
 
 def read_session(path: Path) -> SessionFile:
     """The file's bytes, parsed. Raises HostError."""
+    state, data = read_bytes(path)
+    return SessionFile(**structs.asdict(state), session=_or_raise(parse(data), path))
+
+
+def read_bytes(path: Path) -> tuple[FileState, bytes]:
+    """The file's bytes, whatever they are. Raises HostError."""
     with _naming(path, "read"):
         _check_kind(path)
         with path.open("rb") as file:
             status = os.fstat(file.fileno())
             data = file.read()
-    return SessionFile(
+    state = FileState(
         path=path,
-        session=_or_raise(parse(data), path),
         size=len(data),
         mtime_ns=status.st_mtime_ns,
         inode=(status.st_dev, status.st_ino),
         tail=data[-TAIL_BYTES:],
     )
+    return state, data
 
 
 def append_drafts(file: SessionFile, drafts: tuple[Draft, ...], ids: Iterator[str], now: str) -> Appended:
@@ -78,8 +87,13 @@ def append_drafts(file: SessionFile, drafts: tuple[Draft, ...], ids: Iterator[st
     The file's time stays as it was: Pi goes on with the newest session. `ids` and `now` as for `edit_lines`.
     """
     lines = _or_raise(edit_lines(file.session, drafts, ids, now), file.path)
-    if not lines.data:
-        return Appended((), lines.skipped)
+    if lines.data:
+        append_lines(file, lines.data)
+    return Appended(lines.ids, lines.skipped)
+
+
+def append_lines(file: FileState, data: bytes) -> None:
+    """Appends whole lines to the file that was read, all or none. Raises HostError with the file unchanged."""
     with _naming(file.path, "write to"):
         _check_writable(file.path)
         fd = os.open(file.path, os.O_RDWR | os.O_APPEND | _BINARY)
@@ -87,11 +101,10 @@ def append_drafts(file: SessionFile, drafts: tuple[Draft, ...], ids: Iterator[st
             _lock(fd, file.path)
             _check_lock(file.path)
             _check_unchanged(fd, file)
-            _append(fd, lines.data, file)
+            _append(fd, data, file)
             _restore_time(fd, file)
         finally:
             os.close(fd)
-    return Appended(lines.ids, lines.skipped)
 
 
 def random_ids() -> Iterator[str]:
@@ -173,7 +186,7 @@ def _lock(fd: int, path: Path) -> None:
         return  # a file system without locks
 
 
-def _check_unchanged(fd: int, file: SessionFile) -> None:
+def _check_unchanged(fd: int, file: FileState) -> None:
     status = os.fstat(fd)
     same = (
         status.st_size == file.size
@@ -185,7 +198,7 @@ def _check_unchanged(fd: int, file: SessionFile) -> None:
         raise _changed(file.path)
 
 
-def _append(fd: int, data: bytes, file: SessionFile) -> None:
+def _append(fd: int, data: bytes, file: FileState) -> None:
     """One write, on the disk, in its place and read back; on any failure what was written is taken back."""
     written = 0
     try:
@@ -200,7 +213,7 @@ def _append(fd: int, data: bytes, file: SessionFile) -> None:
         raise
 
 
-def _take_back(fd: int, written: bytes, file: SessionFile) -> None:
+def _take_back(fd: int, written: bytes, file: FileState) -> None:
     """Cuts off what this process appended, unless somebody has written behind it since."""
     if not written:
         return
@@ -215,7 +228,7 @@ def _take_back(fd: int, written: bytes, file: SessionFile) -> None:
         _restore_time(fd, file)
 
 
-def _restore_time(fd: int, file: SessionFile) -> None:
+def _restore_time(fd: int, file: FileState) -> None:
     """Not ours to set when the file is another user's: then it counts as newer, which does no harm."""
     target = fd if os.utime in os.supports_fd else file.path
     with contextlib.suppress(OSError):

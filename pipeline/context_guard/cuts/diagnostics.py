@@ -64,6 +64,11 @@ def _begins(lines: list[str], at: int, line: str) -> tuple[str, str]:
         return ("", "") if line.startswith(_LAST) else ("rust", "")
     if found := _PLACED.match(line):
         return "placed", found["file"]
-    if at + 1 < len(lines) and _UNDER.match(lines[at + 1]):
+    if names_file_below(lines, at):
         return "under", line.strip()
     return "", ""
+
+
+def names_file_below(lines: list[str], at: int) -> bool:
+    """Whether the line is the name of the file that the messages under it are about."""
+    return at + 1 < len(lines) and _UNDER.match(lines[at + 1]) is not None

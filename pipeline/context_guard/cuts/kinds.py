@@ -6,8 +6,9 @@ from typing import Literal
 from context_guard.cuts.diagnostics import find_messages, is_diagnostics
 from context_guard.cuts.diffs import find_hunks, is_diff, join_small_files
 from context_guard.cuts.evidence import is_json, is_source, is_test_run, take_sample
+from context_guard.cuts.headed import headed_files, may_be_headed
 from context_guard.cuts.json_lines import find_records, is_json_lines
-from context_guard.cuts.listings import find_rows, has_header, is_listing
+from context_guard.cuts.listings import find_rows, has_header, is_csv, is_listing
 from context_guard.cuts.logs import find_entries, is_log
 from context_guard.cuts.markdown import find_sections, is_markdown
 from context_guard.cuts.outline import find_outline
@@ -53,6 +54,8 @@ def find_pieces(lines: list[str], text: str, args: str, target: int) -> tuple[Ki
     plain = [ANSI.sub("", line) for line in lines] if "\x1b" in text else lines
     sample = take_sample(plain)
     names = name_files(lines, drives=True) if _may_be_search(sample) else None
+    if names is None and may_be_headed(sample):
+        names = headed_files(lines)
     if names is not None:
         return "search", group_by_file(lines, names, target)
     kind = _recognise(plain, sample, text, args)
@@ -69,6 +72,8 @@ def _recognise(lines: list[str], sample: list[str], text: str, args: str) -> Kin
         return "json lines"
     if is_json(text, sample):
         return "json"
+    if is_csv(lines):
+        return "listing"
     if is_log(sample):
         return "log"
     if is_diagnostics(sample):

@@ -3,16 +3,11 @@
 import re
 from collections.abc import Iterator
 
+from context_guard.cuts.encoded import find_blobs
 from context_guard.cuts.pieces import Role
 
 HUGE = 2
 """A line over this multiple of the wanted size is cut inside."""
-BLOB_CHARS = 256
-_BLOB = re.compile(rf"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{{{BLOB_CHARS},}}={{0,2}}")
-"""Encoded data: no word, path or number is as long without a break."""
-_STEP = BLOB_CHARS // 2
-_INSIDE = re.compile(rf"[A-Za-z0-9+/_-]{{{_STEP}}}")
-"""A blob holds one of these at some multiple of its length: looking there alone is fast."""
 _OVERWRITTEN = re.compile(r"\r(?!\Z)|\x1b\[2K")
 """Only the last state of such a line is of interest, and no part shows it."""
 _FROM = 0.6
@@ -36,20 +31,6 @@ def find_stops(line: str, target: int) -> Iterator[tuple[int, Role]]:
         start = last
     for stop in _windows(line, start, len(line), target):
         yield stop, ""
-
-
-def find_blobs(text: str) -> Iterator[tuple[int, int]]:
-    """Where encoded data begins and ends."""
-    place = end = 0
-    while place < len(text):
-        if _INSIDE.match(text, place):
-            found = _BLOB.search(text, max(end, place - _STEP + 1), min(len(text), place + 1 + _STEP * 2))
-            found = _BLOB.match(text, found.start()) if found else None
-            if found is not None:
-                end = found.end()
-                yield found.span()
-                place = end - end % _STEP
-        place += _STEP
 
 
 def _windows(line: str, start: int, end: int, target: int) -> Iterator[int]:

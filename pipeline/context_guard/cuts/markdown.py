@@ -1,6 +1,7 @@
 """Markdown: sections with their headings; a small section joins the one before it under the same roof."""
 
 import re
+from collections.abc import Iterator
 
 from context_guard.cuts.outline import without_numbers
 from context_guard.cuts.pieces import Piece
@@ -17,13 +18,23 @@ def is_markdown(sample: list[str]) -> bool:
 
 
 def find_sections(lines: list[str]) -> list[Piece]:
-    pieces: list[Piece] = []
-    start = 0
+    starts = [0, *(at for at in _headings(lines) if at > 0)]
+    return [Piece(one, other) for one, other in zip(starts, [*starts[1:], len(lines)], strict=True)]
+
+
+def section_lines(lines: list[str]) -> list[int]:
+    """For each line the heading of its section; -1 for a heading and for what stands before the first one."""
+    found = [-1] * len(lines)
+    starts = list(_headings(lines))
+    for one, other in zip(starts, [*starts[1:], len(lines)], strict=True):
+        found[one + 1 : other] = [one] * (other - one - 1)
+    return found
+
+
+def _headings(lines: list[str]) -> Iterator[int]:
     is_code = False
     for at, line in enumerate(without_numbers(lines)):
         if _FENCE.match(line):
             is_code = not is_code
-        elif not is_code and at > start and _HEADING.match(line):
-            pieces.append(Piece(start, at))
-            start = at
-    return [*pieces, Piece(start, len(lines))]
+        elif not is_code and _HEADING.match(line):
+            yield at

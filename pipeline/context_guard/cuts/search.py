@@ -15,6 +15,14 @@ _DRIVE = re.compile(r"[A-Za-z]:(?=[\\/].)")
 _MATCH = re.compile(rf"([^\s:][^:]{{0,{_MAX_PATH}}}):([0-9]+):")
 _DASH_NUMBER = re.compile(r"-(?=[0-9]+-)")
 _HOUR_AT_END = re.compile(r"(?:^|[^\w./\\-]|[0-9]{4}[-/.][0-9]{1,2}[-/.][0-9]{1,2}[T_,\s]+)[0-9]{1,2}$")
+_TIME_AT_END = re.compile(r"(?:^|[\s\[(])[0-2]?[0-9]$")
+_HOST_AT_END = re.compile(r"(?:^|[^\w.])(?:[0-9]{1,3}(?:\.[0-9]{1,3}){3}|localhost|\[[0-9A-Fa-f]{0,4}|\*)$")
+"""An address, or the beginning of one, before a port."""
+_IPV6 = re.compile(r"\W*(?:[0-9A-Fa-f]{0,4}:){2,7}(?:[0-9A-Fa-f]{1,4})?\b")
+_IS_HEX = re.compile(r"\W*[0-9A-Fa-f]{1,4}$")
+_HEX_CHARS = 5
+MOST_REPEATS = 3
+"""So often the same number behind a name without a folder is a port, not a line."""
 _SECONDS = re.compile(r"[0-9]{2}(?![0-9])")
 _ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _DATE_AT_START = re.compile(r"\W*(?:[0-9]+(?:-[0-9]+)*$|[0-9]{4}-[0-9]{2}-[0-9]{2}(?:T[0-9]|[\s,]))")
@@ -32,7 +40,7 @@ def matched_file(line: str, drive: int = 0) -> str:
     name = line[: found.end(1)]
     if len(found[2]) == 2 and _SECONDS.match(line, found.end()) and _HOUR_AT_END.search(name):
         return ""
-    return "" if _is_date(name) else name
+    return "" if _is_date(name) or _is_address(line, name, found[2]) else name
 
 
 def context_file(line: str, known: frozenset[str], drive: int = 0) -> str:
@@ -87,10 +95,13 @@ def name_files(lines: list[str], drives: bool) -> list[str] | None:
         for index, name in enumerate(names):
             if name and (owner := _owner(name, known)):
                 names[index] = owner
+        _without_ports(lines, names)
         known = frozenset(names) - {""}
+    hits = sum(map(bool, names))
     for index in rest:
         names[index] = context_file(lines[index], known, _drive(lines[index], drives))
-    return names
+        hits += names[index] in known
+    return names if not drives or hits / counted >= MIN_SHARE else None
 
 
 def _owner(name: str, known: frozenset[str]) -> str:
@@ -122,6 +133,31 @@ def group_by_file(lines: list[str], names: list[str], target: int) -> list[Piece
     if pending is not None:
         pieces.append(pending)
     return pieces
+
+
+def _is_address(line: str, name: str, number: str) -> bool:
+    """Whether the name and the number are those of a host and a port, or of an hour and a minute."""
+    if name[-1].isdigit():
+        if _HOST_AT_END.search(name) or (len(number) == 2 and number < "60" and _TIME_AT_END.search(name)):
+            return True
+    elif name.endswith(("localhost", "*")) or "[" in name[-_HEX_CHARS:]:
+        return _HOST_AT_END.search(name) is not None
+    if len(name) > 2 * _HEX_CHARS or not _IS_HEX.match(name):
+        return False
+    address = _IPV6.match(line)
+    return address is not None and (address[0].count(":") > 3 or "::" in address[0])
+
+
+def _without_ports(lines: list[str], names: list[str]) -> None:
+    """Forget names that always have the same number, as `db.internal:5432:` has: no search prints a line so often."""
+    numbers: dict[str, list[str]] = {}
+    for line, name in zip(lines, names, strict=True):
+        if name and "/" not in name and "\\" not in name:
+            numbers.setdefault(name, []).append(line[len(name) + 1 :].partition(":")[0])
+    ports = {name for name, found in numbers.items() if len(found) >= MOST_REPEATS and len(set(found)) == 1}
+    for index, name in enumerate(names):
+        if name in ports:
+            names[index] = ""
 
 
 def _is_date(name: str) -> bool:

@@ -60,26 +60,27 @@ def entry_ids(messages: Sequence[Message]) -> tuple[str, ...]:
     seen: dict[str, int] = {}
     ids: list[str] = []
     for message in messages:
-        said = _digest(_said(message))
+        said = _said(message)
         count = seen.get(said, 0)
         seen[said] = count + 1
-        ids.append(said if count == 0 else _digest(f"{said} {count}"))
+        ids.append(said if count == 0 else blake2b(f"{said} {count}".encode(), digest_size=ID_BYTES).hexdigest())
     return tuple(ids)
 
 
-def _digest(text: str) -> str:
-    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=ID_BYTES).hexdigest()
-
-
 def _said(message: Message) -> str:
-    """The content as one text; the lengths in front of it tell where each part ends."""
+    """A digest of the content; the lengths in front of it tell where each part ends."""
     result = only_result(message.blocks)
-    parts = [message.role, "" if result is None else result.call_id, text_of(message.blocks)]
+    text = text_of(message.blocks)
+    parts = [message.role, "" if result is None else result.call_id]
     if message.role == "assistant":
         for call in calls_of(message.blocks):
             parts += (call.id, call.name, _canonical(call.args))
     parts += message.digests
-    return "".join((repr(list(map(len, parts))), *parts))
+    head = "".join((repr([len(text), *map(len, parts)]), *parts))
+    digest = blake2b(head.encode("utf-8", "surrogatepass"), digest_size=ID_BYTES)
+    # By itself: it may be long, and joined it would be copied once more.
+    digest.update(text.encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()
 
 
 def _canonical(args: str) -> str:

@@ -48,7 +48,9 @@ def listed(content: Any) -> list[Any]:
     """Content as a list of parts; a bare string is one text."""
     if isinstance(content, str):
         return [{"type": "text", "text": content}]
-    return [as_object(part) or part for part in content] if isinstance(content, list | tuple) else []
+    if not isinstance(content, list | tuple):
+        return []
+    return [part if isinstance(part, dict) else as_object(part) or part for part in content]
 
 
 def life_of(part: Json) -> CacheLife | None:

@@ -115,21 +115,26 @@ def is_edit(entry: Json) -> bool:
 
 
 def decode_lines(text: str) -> tuple[list[tuple[int, Json]], list[int]]:
-    """The lines that hold an object, with their numbers from 1, and the numbers of those that hold something else."""
+    """The objects with their physical lines from 1, and the lines that hold none."""
     lines: list[tuple[int, Json]] = []
     broken: list[int] = []
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip(WHITESPACE):
             continue
-        try:
-            value = _DECODER.decode(line)
-        except (ValueError, RecursionError):
-            value = None
+        value = decode_line(line)
         if isinstance(value, dict):
             lines.append((number, value))
         else:
             broken.append(number)
     return lines, broken
+
+
+def decode_line(line: str) -> Any:
+    """The JSON value; None for null and for what is no JSON."""
+    try:
+        return _DECODER.decode(line)
+    except (ValueError, RecursionError):
+        return None
 
 
 def _refuse_constant(name: str) -> NoReturn:

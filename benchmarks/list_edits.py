@@ -1,6 +1,6 @@
 """Speed of laying edits over a message list, as a ratio to `json.dumps` of the same list in the same run.
 
-    python benchmarks/projection.py [--megabytes 2] [--rounds 20]
+    python benchmarks/list_edits.py [--megabytes 2] [--rounds 20]
 
 One projection is what a guard does before every request: read the list, name its entries, replay the log, write the
 edits. Prints, for each provider, milliseconds of processor time for each MB (10^6 characters) of the list, the best of
@@ -99,7 +99,8 @@ def project(name: str, messages: list[Json], log: tuple[LoggedPass, ...]) -> lis
     codec = CODECS[name]
     found = codec.read(messages).unwrap()
     ids = entry_ids(found)
-    listed: list[Json] = codec.write(messages, found, fit(found, ids, edits_in_force(ids, log)))
+    changes = fit(found, ids, edits_in_force(ids, log))
+    listed: list[Json] = codec.write(messages, found, changes)
     return listed
 
 

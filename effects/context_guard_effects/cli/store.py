@@ -1,0 +1,162 @@
+"""`context-guard store`: what is kept beside the message lists of hosts, and deleting it."""
+
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from context_guard_effects.cli import options
+from context_guard_effects.cli.age import read_age
+from context_guard_effects.cli.exits import WARNED
+from context_guard_effects.cli.nearest import NearestGroup
+from context_guard_effects.cli.output import write, write_json
+
+if TYPE_CHECKING:
+    from context_guard_effects.store import Purged, StoredSession, StoreStatus
+
+
+@click.group(cls=NearestGroup, no_args_is_help=False)
+def command() -> None:
+    """Show, check or purge the store of raw outputs and edits."""
+
+
+@command.command()
+@options.store
+def path(store: Path | None) -> None:
+    """Print where the store lies, or would lie."""
+    from context_guard_effects.store import default_path
+
+    write(f"{store or default_path()}\n")
+
+
+@command.command()
+@options.store
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON value for programs.")
+def status(store: Path | None, as_json: bool) -> None:
+    """Show how much is kept, and since when."""
+    import msgspec
+
+    from context_guard_effects.cli.stores import reading
+
+    with reading(store) as opened:
+        found = opened.status()
+    if as_json:
+        write_json(msgspec.to_builtins(found))
+    else:
+        write(_told(found))
+
+
+@command.command()
+@options.store
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON value for programs.")
+def sessions(store: Path | None, as_json: bool) -> None:
+    """List the conversations of the log, the latest first."""
+    import msgspec
+
+    from context_guard_effects.cli.stores import reading
+
+    with reading(store) as opened:
+        found = opened.sessions()
+    if as_json:
+        write_json(msgspec.to_builtins(found))
+    else:
+        write("".join(map(_listed, found)) or "No pass is kept.\n")
+
+
+@command.command()
+@options.store
+@click.pass_context
+def check(ctx: click.Context, store: Path | None) -> None:
+    """Read everything, compare it with its checksums, and print a line for each fault."""
+    from context_guard.printable import visible_line
+    from context_guard_effects.cli.stores import reading
+
+    with reading(store) as opened:
+        faults, found = opened.check(), opened.status()
+    write("".join(f"{visible_line(line)}\n" for line in faults) or f"{found.place}: everything is as it was kept\n")
+    ctx.exit(WARNED if faults else 0)
+
+
+@command.command()
+@click.option(
+    "--older-than", "age", metavar="AGE", callback=read_age, help="Passes kept longer ago: 12h, 30d, 8w; 0d for all."
+)
+@click.option("--session", "session", metavar="NAME", help="Only passes of this conversation, the user's words too.")
+@click.option("--yes", is_flag=True, help="Delete. Without it, say only what would go.")
+@options.store
+def purge(age: timedelta | None, session: str | None, yes: bool, store: Path | None) -> None:
+    """Delete old passes and every output that no other pass needs.
+
+    Where an edit is gone its host sends the original again, from its own history. The id of a deleted output is
+    remembered, so that recall can say when it was deleted.
+    """
+    from context_guard_effects.cli.stores import writing
+
+    if age is None and session is None:
+        raise click.UsageError("Say what to purge: --older-than AGE, --session NAME or both.")
+    with writing(store) as opened:
+        if yes:
+            write(_purged(opened.purge(age, session)))
+        else:
+            write(_purgeable(opened.purgeable(age, session)))
+
+
+def _told(status: "StoreStatus") -> str:
+    from rich.filesize import decimal
+
+    from context_guard.text import plural
+
+    lines = [
+        status.place,
+        f"{plural(status.outputs, 'output')}, {decimal(status.raw_size)} raw; the store takes {decimal(status.size)}.",
+        f"{_passes(status.passes)} in {plural(status.sessions, 'session')}{_since(status)}.",
+    ]
+    if status.expired:
+        lines.append(f"{plural(status.expired, 'output')} expired: only the id and the time are left.")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _listed(found: "StoredSession") -> str:
+    from context_guard.printable import visible_line
+    from context_guard.text import plural
+    from context_guard_effects.cli.stores import day
+
+    name = visible_line(found.session) or "(no name)"
+    return f"{day(found.last)}  {_passes(found.passes)}, {plural(found.outputs, 'output')}  {name}\n"
+
+
+def _purged(purged: "Purged") -> str:
+    if not purged.passes and not purged.outputs:
+        return "Nothing to delete.\n"
+    said = f"Deleted {_what(purged)}.\n"
+    if not purged.compacted:
+        said += "Another process reads the store, so the file has not shrunk yet: run the same again later.\n"
+    return said
+
+
+def _purgeable(purged: "Purged") -> str:
+    if not purged.passes and not purged.outputs:
+        return "Nothing to delete.\n"
+    return f"Would delete {_what(purged)}. Nothing was changed; add --yes to delete.\n"
+
+
+def _what(purged: "Purged") -> str:
+    from rich.filesize import decimal
+
+    from context_guard.text import plural
+
+    return f"{_passes(purged.passes)} and {plural(purged.outputs, 'output')} ({decimal(purged.raw_size)} uncompressed)"
+
+
+def _passes(count: int) -> str:
+    return "1 pass" if count == 1 else f"{count} passes"
+
+
+def _since(status: "StoreStatus") -> str:
+    from context_guard_effects.cli.stores import day
+
+    if status.oldest is None or status.newest is None:
+        return ""
+    first, last = day(status.oldest), day(status.newest)
+    return f", kept on {first}" if first == last else f", kept from {first} to {last}"
