@@ -8,7 +8,7 @@ from typing import Any
 
 import trio
 
-from context_guard_effects.bridge.server import Bridge
+from context_guard_effects.pi_bridge.server import Bridge
 
 Json = dict[str, Any]
 NOW = 1_796_100_000_000

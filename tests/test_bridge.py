@@ -12,8 +12,8 @@ from pi_sessions import HEADER, calling, result, session_bytes, user
 
 from context_guard.formats.pi_entries import PIN_TYPE
 from context_guard.text import MARKER
-from context_guard_effects.bridge import server
 from context_guard_effects.judges.local import LocalJudge
+from context_guard_effects.pi_bridge import server
 
 OUTPUT = lines(150) + "\nsrc/pool.py:3: the pool is made here, with 12 lanes\n" + lines(150)
 """Short enough to be judged without a thread, which would not stop the clock of these tests."""

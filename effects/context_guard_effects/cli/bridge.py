@@ -12,7 +12,7 @@ def command() -> None:
 
     import trio
 
-    from context_guard_effects.bridge.server import Bridge
+    from context_guard_effects.pi_bridge.server import Bridge
 
     # Whatever prints must not break the protocol.
     out = os.fdopen(os.dup(sys.stdout.fileno()), "wb")

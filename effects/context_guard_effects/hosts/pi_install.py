@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
 
-from context_guard_effects.bridge.settings import agent_folder
+from context_guard_effects.pi_bridge.settings import agent_folder
 
 FILE_NAME = "context-guard.js"
 SHIPPED = "pi_extension.js"

@@ -11,7 +11,7 @@ from context_guard.formats.pi import to_transcript
 from context_guard.formats.pi_growth import append_entries, append_lines, empty_session, extend_transcript
 from context_guard.formats.pi_session import PiSession, parse
 from context_guard.transcript import Transcript
-from context_guard_effects.bridge.protocol import Sync
+from context_guard_effects.pi_bridge.protocol import Sync
 
 MANY_BYTES = 1 << 20
 """After reading as much at once, the garbage collector is told to leave it alone from then on."""

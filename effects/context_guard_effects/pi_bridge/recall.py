@@ -8,8 +8,8 @@ from returns.result import Failure, Success
 from context_guard.full_output import full_output_path, with_full_output
 from context_guard.recall import Recalled, RecallError, recall
 from context_guard.transcript import Transcript
-from context_guard_effects.bridge.live import LiveSession
-from context_guard_effects.bridge.protocol import Recall
+from context_guard_effects.pi_bridge.live import LiveSession
+from context_guard_effects.pi_bridge.protocol import Recall
 
 MAX_FILE_BYTES = 64 << 20
 """A larger full output is not read; the part in the session then has to do."""

@@ -20,10 +20,13 @@ from context_guard.formats.pi_edits import draft_body
 from context_guard.local_judge import Settings
 from context_guard.savings import State, count_savings, status_parts
 from context_guard.transcript import Model, Transcript
-from context_guard_effects.bridge.commands import answer_command
-from context_guard_effects.bridge.live import LiveSession
-from context_guard_effects.bridge.passes import Passes
-from context_guard_effects.bridge.protocol import (
+from context_guard_effects.judges.local import LocalJudge
+from context_guard_effects.judges.port import Judge
+from context_guard_effects.judges.resolve import resolve_judge
+from context_guard_effects.pi_bridge.commands import answer_command
+from context_guard_effects.pi_bridge.live import LiveSession
+from context_guard_effects.pi_bridge.passes import Passes
+from context_guard_effects.pi_bridge.protocol import (
     Answered,
     AnyMessage,
     Boundary,
@@ -37,11 +40,8 @@ from context_guard_effects.bridge.protocol import (
     read_message,
     write_line,
 )
-from context_guard_effects.bridge.recall import answer_recall
-from context_guard_effects.bridge.settings import load_settings
-from context_guard_effects.judges.local import LocalJudge
-from context_guard_effects.judges.port import Judge
-from context_guard_effects.judges.resolve import resolve_judge
+from context_guard_effects.pi_bridge.recall import answer_recall
+from context_guard_effects.pi_bridge.settings import load_settings
 
 Reply = dict[str, Any]
 

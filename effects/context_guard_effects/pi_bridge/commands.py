@@ -11,9 +11,9 @@ from context_guard.explain import Explanation, explain, explanation_text
 from context_guard.guard_command import Asked, guard_lines, known_entry, read_command, report_lines, restored_by
 from context_guard.savings import count_savings
 from context_guard.transcript import Transcript
-from context_guard_effects.bridge.settings import SettingsError, save_setting
 from context_guard_effects.guard import distill
 from context_guard_effects.judges.port import Judge
+from context_guard_effects.pi_bridge.settings import SettingsError, save_setting
 
 Reply = dict[str, Any]
 
