@@ -1,4 +1,5 @@
-"""A model provider whose every turn is written down beforehand. It speaks Anthropic Messages, streamed, on loopback.
+"""A model provider whose every turn is written down beforehand, on loopback. It speaks Anthropic Messages, streamed or
+not, and OpenAI's chat completions and responses, not streamed (`scripted_openai.py`).
 
     with ScriptedProvider([Turn("I'll look.", [Call("bash", {"command": "ls"})]), Turn("Two files.")]) as provider:
         ...  # point an agent at provider.url
@@ -17,27 +18,14 @@ from typing import Any, Self
 
 from msgspec import Struct
 
+from outside.scripted_openai import chat_completion, response
+from outside.scripted_turns import Call, Turn
+
+__all__ = ["Call", "Request", "Script", "ScriptedProvider", "Turn"]
+
 _CHARS_PER_TOKEN = 4
 _DELTA_CHARS = 400
 _GATE_SECONDS = 30.0
-
-
-class Call(Struct, frozen=True):
-    tool: str
-    args: dict[str, Any]
-    id: str = ""
-    """Made of the request's number by default."""
-
-
-class Turn(Struct, frozen=True):
-    """One answer of the model: a text, tool calls or both. It ends the run when there are no calls."""
-
-    text: str = ""
-    calls: Sequence[Call] = ()
-    refusal: int = 0
-    """An HTTP status in place of an answer."""
-    gate: threading.Event | None = None
-    """The answer waits for it, at most half a minute."""
 
 
 class Request(Struct, frozen=True):
@@ -49,8 +37,7 @@ class Request(Struct, frozen=True):
 
     @property
     def messages(self) -> list[dict[str, Any]]:
-        messages: list[dict[str, Any]] = self.body["messages"]
-        return messages
+        return _messages(self.body)
 
     def results(self) -> dict[str, str]:
         """The text of every tool result by its `tool_use_id`, oldest first."""
@@ -136,10 +123,21 @@ class _Handler(BaseHTTPRequestHandler):
             self._refuse("scripted", turn.refusal)
             return
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # of an agent that no longer wants it
+            self._play(request, turn, number, usage)
+
+    def _play(self, request: Request, turn: Turn, number: int, usage: dict[str, int]) -> None:
+        events = _events(turn, number, request.body["model"], usage)
+        if self.path.endswith("/chat/completions"):
+            self._answer(chat_completion(turn, number, request.body))
+        elif self.path.endswith("/responses"):
+            self._answer(response(turn, number, request.body))
+        elif not request.body.get("stream"):
+            self._answer(_whole(events))
+        else:
             self.send_response(200)
             self.send_header("content-type", "text/event-stream")
             self.end_headers()
-            for event in _events(turn, number, request.body["model"], usage):
+            for event in events:
                 self.wfile.write(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode())
 
     def log_message(self, format: str, *args: Any) -> None:
@@ -148,7 +146,10 @@ class _Handler(BaseHTTPRequestHandler):
     def _refuse(self, why: str, status: int = 400) -> None:
         """An error, unless it is 529 of the kind that no client tries again."""
         kind = "overloaded_error" if status == 529 else "invalid_request_error"
-        body = json.dumps({"type": "error", "error": {"type": kind, "message": why}}).encode()
+        self._answer({"type": "error", "error": {"type": kind, "message": why}}, status)
+
+    def _answer(self, value: dict[str, Any], status: int = 200) -> None:
+        body = json.dumps(value).encode()
         self.send_response(status)
         self.send_header("content-type", "application/json")
         self.send_header("content-length", str(len(body)))
@@ -192,6 +193,24 @@ def _events(turn: Turn, number: int, model: str, usage: dict[str, int]) -> Itera
     yield {"type": "message_stop"}
 
 
+def _whole(events: Iterator[dict[str, Any]]) -> dict[str, Any]:
+    """The message that the stream tells in pieces."""
+    message: dict[str, Any] = {}
+    for event in events:
+        match event:
+            case {"type": "message_start", "message": start}:
+                message = start
+            case {"type": "content_block_start", "content_block": block}:
+                message["content"].append(block)
+            case {"type": "content_block_delta", "delta": {"type": "text_delta", "text": text}}:
+                message["content"][-1]["text"] += text
+            case {"type": "content_block_delta", "delta": {"partial_json": text}}:
+                message["content"][-1]["input"] = json.loads(text)
+            case {"type": "message_delta", "delta": delta, "usage": usage}:
+                message = {**message, **delta, "usage": message["usage"] | usage}
+    return message
+
+
 def _usage(request: Request, earlier: Sequence[Request]) -> dict[str, int]:
     """Tokens as a provider with a perfect prompt cache would count them: the longest start that an earlier request
     had too is read, the rest is written."""
@@ -207,9 +226,15 @@ def _usage(request: Request, earlier: Sequence[Request]) -> dict[str, int]:
 def _blocks(body: dict[str, Any]) -> list[str]:
     """What the model would read, in its order, one JSON text a block, without the cache markers."""
     blocks = [*body.get("tools", []), *_as_blocks(body.get("system", []))]
-    for message in body["messages"]:
-        blocks += [{"role": message["role"], **block} for block in _as_blocks(message["content"])]
+    for message in _messages(body):
+        content = message.get("content")
+        blocks += [{"role": message["role"], **block} for block in _as_blocks(content)] if content else [message]
     return [json.dumps({key: block[key] for key in block if key != "cache_control"}) for block in blocks]
+
+
+def _messages(body: dict[str, Any]) -> list[dict[str, Any]]:
+    found = body.get("messages", body.get("input", []))
+    return [{"role": "user", "content": found}] if isinstance(found, str) else found
 
 
 def _as_blocks(content: str | list[dict[str, Any]]) -> list[dict[str, Any]]:
