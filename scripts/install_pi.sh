@@ -45,6 +45,25 @@ is_complete() {
     [[ "$found" == "$version" ]]
 }
 
+# Pi 1.0.3 asks for a sibling that was never published, and would take later ones of the others.
+manifest() {
+    [[ "$version" == 1.0.3 ]] || { echo '{"private": true}'; return; }
+    cat <<'JSON'
+{
+  "private": true,
+  "overrides": {
+    "@earendil-works/chord": "0.87.1",
+    "@earendil-works/pi-ai": "1.0.3",
+    "@earendil-works/pi-agent-core": "1.0.3",
+    "@earendil-works/pi-codemode": "1.0.3",
+    "@earendil-works/pi-mcp": "1.0.3",
+    "@earendil-works/pi-telemetry": "1.0.3",
+    "@earendil-works/pi-tui": "1.0.3"
+  }
+}
+JSON
+}
+
 npm_install() {
     npm i --prefix "$part" --ignore-scripts --no-audit --no-fund --fetch-retries=1 --fetch-timeout=120000 \
         "$node@24" "@earendil-works/pi-coding-agent@$version" >"$part/npm.log" 2>&1
@@ -62,7 +81,7 @@ if ! is_complete "$folder"; then
     # Filled aside and moved into place whole, so that no other run ever sees half an installation.
     part="$(mktemp -d "$folder.part.XXXXXX")"
     trap 'rm -rf "$part"' EXIT
-    echo '{"private": true}' >"$part/package.json"
+    manifest >"$part/package.json"
     if ! npm_install && ! { say "npm failed; trying once more"; sleep 2; npm_install; }; then
         if is_network_failure; then
             unreachable "npm reaches no registry, so Pi $version cannot be installed"

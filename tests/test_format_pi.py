@@ -253,6 +253,7 @@ def test_an_entry_with_everything() -> None:
             usage=Usage(1, 2, 3, 4, 0.5),
             stop="toolUse",
             response_id="r",
+            written=1_796_054_502_100,
             src="line:3",
         )
         == transcript.entries[1]

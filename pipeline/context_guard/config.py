@@ -66,6 +66,14 @@ class Config(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_f
         int,
         Meta(ge=500, le=600_000, description="Time budget of all requests of one pass; what is late is kept."),
     ] = 8_000
+    settle_wait_ms: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=600_000,
+            description="A run's end waits this long for the judge where the host can take the edits later, too.",
+        ),
+    ] = 500
     concurrency: Annotated[int, Meta(ge=1, le=32, description="Requests in flight, over all kinds of item.")] = 6
     max_chunks: Annotated[
         int,

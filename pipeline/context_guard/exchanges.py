@@ -56,14 +56,15 @@ def pick_exchanges(
         return ()
     bounds = exchange_bounds(context, spans[-1].start)
     old = bounds[: max(0, len(bounds) - config.keep_recent_exchanges)]
-    found = (read_exchange(context[start:end]) for start, end in old if end <= spans[0].start)
+    found = (
+        read_exchange(context[start:end])
+        for start, end in old
+        if end <= spans[0].start and context[start].id not in settled
+    )
     return tuple(
         exchange
         for exchange in found
-        if exchange is not None
-        and exchange.prompt_id not in settled
-        and exchange.chars >= MIN_CHARS
-        and len(exchange.stub) < exchange.chars
+        if exchange is not None and exchange.chars >= MIN_CHARS and len(exchange.stub) < exchange.chars
     )
 
 

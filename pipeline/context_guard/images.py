@@ -65,8 +65,10 @@ def _read(entry: Entry, call: ToolCall | None, place: int, age: int, config: Con
     if result is None or raw is None:
         return None
     images = images_of(result.content)
+    if not images:
+        return None
     changed = text_of(result.content) != text_of(raw.content) or len(images) != len(images_of(raw.content))
-    if not images or changed or not all(isinstance(block, Text | Image) for block in result.content):
+    if changed or not all(isinstance(block, Text | Image) for block in result.content):
         return None
     tool = result.name or (call.name if call else "") or "tool"
     texts = (

@@ -1,6 +1,7 @@
 """How a tool call is named to a reader: one safe line."""
 
 import json
+from functools import lru_cache
 from typing import Any
 
 from context_guard.text import one_line, shorten
@@ -17,8 +18,12 @@ def read_args(args: str) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
+@lru_cache(maxsize=4_096)
 def tool_label(tool: str, args: str) -> str:
-    """``bash `npm test` ``, `read src/a.py` or the bare tool name; no line break, control character, inner backtick."""
+    """``bash `npm test` ``, `read src/a.py` or the bare tool name; no line break, control character, inner backtick.
+
+    Kept for a while: every boundary of a live host names the same calls again.
+    """
     given = read_args(args)
     name = one_line(tool)
     if command := first_text(given, "command", "cmd"):

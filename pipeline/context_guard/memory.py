@@ -17,7 +17,8 @@ def judged_mid_run(transcript: Transcript) -> frozenset[str]:
 
 def judged_exchanges(transcript: Transcript, run_start_id: str) -> frozenset[str]:
     """Exchanges judged since the current run began; a deferred one may be asked about again."""
-    start = next((at for at, entry in enumerate(transcript.entries) if entry.id == run_start_id), -1)
+    last = len(transcript.entries) - 1
+    start = next((at for at in range(last, -1, -1) if transcript.entries[at].id == run_start_id), -1)
     return frozenset(
         result.entry_id
         for stored in transcript.records

@@ -34,12 +34,13 @@ def is_steering(context: tuple[Entry, ...], place: int) -> bool:
 
 
 def is_queued(context: tuple[Entry, ...], place: int) -> bool:
-    """Whether the prompt at `place` was sent before the answer that stands in front of it."""
+    """Whether the prompt at `place` was sent before the answer that stands in front of it was complete."""
     sent = context[place].time
     for at in range(place - 1, -1, -1):
         entry = context[at]
         if entry.role == "assistant":
-            return sent is not None and entry.time is not None and sent < entry.time
+            complete = entry.time if entry.written is None else entry.written
+            return sent is not None and complete is not None and sent < complete
         if entry.role == "user":
             return False
     return False

@@ -14,6 +14,7 @@ from context_guard.text import estimate_tokens, format_chars
 from context_guard.transcript import Entry, Transcript, images_of, shown
 
 State = Literal["off", "busy", "problem", "ready"]
+Tone = Literal["dim", "accent", "warning", "success"]
 
 
 class Savings(Struct, frozen=True):
@@ -65,19 +66,24 @@ def count_savings(transcript: Transcript) -> Savings:
 
 def status_text(savings: Savings, state: State = "ready", problem: str = "") -> str:
     """One short line for a status bar."""
+    return "".join(text for _, text in status_parts(savings, state, problem))
+
+
+def status_parts(savings: Savings, state: State = "ready", problem: str = "") -> tuple[tuple[Tone, str], ...]:
+    """The line in parts, each with its tone, for a status bar that has colours."""
     match state:
         case "off":
-            return "🛡 guard off"
+            return (("dim", "🛡 guard off"),)
         case "busy":
-            return "🛡 distilling…"
+            return (("accent", "🛡 distilling…"),)
         case "problem":
-            return f"🛡 {problem or 'guard unavailable'}"
+            return (("warning", f"🛡 {problem or 'guard unavailable'}"),)
     lifetime = estimate_tokens(savings.lifetime_chars)
     total = f" · Σ−{format_chars(lifetime)}" if savings.compacted and lifetime > savings.tokens else ""
     if savings.tokens == 0:
-        return f"🛡 0{total}" if total else "🛡 0 saved"
+        return (("dim", f"🛡 0{total}" if total else "🛡 0 saved"),)
     count = savings.outputs + savings.images + savings.exchanges
-    return f"🛡 −{format_chars(savings.tokens)} · {count}{total}"
+    return (("success", f"🛡 −{format_chars(savings.tokens)}"), ("dim", f" · {count}{total}"))
 
 
 def format_cost(dollars: float) -> str:

@@ -18,6 +18,11 @@ def status_lines(savings: Savings) -> tuple[str, ...]:
     return tuple(visible_line(line) for line in _lines(savings))
 
 
+def record_lines(record: Record) -> tuple[str, ...]:
+    """One pass, item by item."""
+    return tuple(visible_line(line) for line in _pass(record, "A {name}"))
+
+
 def _lines(savings: Savings) -> Iterator[str]:
     yield status_text(savings)
     yield _kept_out(savings)
@@ -29,7 +34,7 @@ def _lines(savings: Savings) -> Iterator[str]:
         f"Passes: {savings.runs} at run end, {plural(savings.checkpoints, 'checkpoint')}; "
         f"{plural(savings.requests, 'request')} to a judge, {format_cost(savings.cost_usd)}."
     )
-    yield from _last(savings.last)
+    yield from _pass(savings.last, "Last {name}")
 
 
 def _kept_out(savings: Savings) -> str:
@@ -57,12 +62,12 @@ def _lifetime(savings: Savings) -> str:
     return f"Saved by all passes of this branch: about {tokens} tokens ({savings.lifetime_chars:,} characters){folded}."
 
 
-def _last(record: Record) -> Iterator[str]:
+def _pass(record: Record, heading: str) -> Iterator[str]:
     counts = {kind: sum(1 for result in record.results if result.kind == kind) for kind in KINDS}
     told = ", ".join(f"{count} {kind}" for kind, count in counts.items() if count) or "no item"
     late = ", time ran out" if record.timed_out else ""
-    name = "checkpoint" if record.phase == "mid-run" else "run"
-    yield f"Last {name} by {record.model or 'an unnamed judge'} ({record.ms / 1_000:.1f} s{late}; {told}):"
+    head = heading.format(name="checkpoint" if record.phase == "mid-run" else "run")
+    yield f"{head} by {record.model or 'an unnamed judge'} ({record.ms / 1_000:.1f} s{late}; {told}):"
     for result in record.results:
         yield from result_lines(result)
 

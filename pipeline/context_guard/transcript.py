@@ -101,7 +101,10 @@ class Entry(Struct, frozen=True):
     kind: str = ""
     """The host's own name for this sort of entry."""
     time: int | None = None
-    """Milliseconds since the epoch; for a prompt, when it was sent, even if it had to wait."""
+    """Milliseconds since the epoch; for a prompt, when it was sent, even if it had to wait; for an answer, when it was
+    asked for."""
+    written: int | None = None
+    """When the host stored it, where it says so: of an answer the moment it was complete."""
     model: Model | None = None
     usage: Usage | None = None
     stop: str | None = None

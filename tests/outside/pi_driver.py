@@ -13,6 +13,7 @@ import contextlib
 import json
 import os
 import queue
+import re
 import subprocess
 import sys
 import threading
@@ -24,6 +25,7 @@ from typing import IO, Any, Self
 
 from msgspec import Struct
 
+from context_guard_effects.hosts.pi_install import extension_text
 from outside.processes import kill_strays
 
 REPO = Path(__file__).resolve().parents[2]
@@ -55,10 +57,11 @@ class Pi(Struct, frozen=True):
     cli: Path
 
 
-def install_pi() -> Pi:
+def install_pi(version: str = "1.6.0") -> Pi:
     """Pi from the cache folder, fetched from npm when it is not there yet."""
     script = REPO / "scripts" / "install_pi.sh"
-    done = subprocess.run(["bash", str(script)], check=False, capture_output=True, text=True, timeout=_INSTALL_SECONDS)
+    command = ["bash", str(script), version]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=_INSTALL_SECONDS)
     if done.returncode == _NPM_UNREACHABLE:
         raise NpmUnreachable(done.stderr.strip().splitlines()[-1])
     if done.returncode != 0:
@@ -75,23 +78,48 @@ class PiHome:
         self.sessions = folder / "sessions"
         self.scratch = folder / "scratch"
         self._pi = pi
-        self._agent = folder / "agent"
-        for part in (self._agent, self.sessions, self.scratch):
+        self.agent = folder / "agent"
+        self.variables: dict[str, str] = {}
+        """Of the environment, beside those that every home has."""
+        for part in (self.agent, self.sessions, self.scratch):
             part.mkdir(parents=True, exist_ok=True)
-        _write_json(self._agent / "settings.json", _settings())
-        _write_json(self._agent / "models.json", _models(provider_url))
+        _write_json(self.agent / "settings.json", _settings())
+        _write_json(self.agent / "models.json", _models(provider_url))
 
     def session_files(self) -> list[Path]:
         return sorted(self.sessions.glob("*.jsonl"))
 
-    def start(self, cwd: Path, session: Path | None = None) -> "PiProcess":
+    def settle(self, **settings: Any) -> None:
+        """Writes the guard's settings file."""
+        _write_json(self.agent / "context-guard.json", settings)
+
+    def install_guard(self) -> Path:
+        """Puts the extension where `context-guard install pi` puts it."""
+        place = self.agent / "extensions" / "context-guard.js"
+        place.parent.mkdir(exist_ok=True)
+        place.write_text(extension_text(), "utf-8")
+        return place
+
+    def guard(self, *words: str) -> str:
+        """The guard's command line in this home; raises when it fails."""
+        command = [sys.executable, "-m", "context_guard_effects.cli", *words]
+        done = subprocess.run(
+            command, check=False, env=self.environment(), cwd=self.folder, capture_output=True, text=True, timeout=60
+        )
+        if done.returncode != 0:
+            raise PiFailed(f"context-guard left with {done.returncode}: {done.stderr}")
+        return done.stdout
+
+    def start(self, cwd: Path, session: Path | None = None, *options: str) -> "PiProcess":
         """Pi in RPC mode, with a new session or a stored one."""
         place = ["--session", str(session)] if session else ["--session-dir", str(self.sessions)]
-        return PiProcess(self._command("--mode", "rpc", *place), cwd, self.environment(), self.folder / "stderr.txt")
+        command = self.command("--mode", "rpc", *(options or place))
+        return PiProcess(command, cwd, self.environment(), self.folder / "stderr.txt")
 
-    def ask_once(self, cwd: Path, prompt: str, session: Path) -> str:
-        """Pi in print mode: its last answer to one prompt in a stored session."""
-        command = self._command("--session", str(session), "-p", prompt)
+    def ask_once(self, cwd: Path, prompt: str, session: Path | None, *mode: str) -> str:
+        """Pi in print mode: its last answer to one prompt, in a stored session or a new one."""
+        place = ["--session", str(session)] if session else ["--session-dir", str(self.sessions)]
+        command = self.command(*place, *(mode or ("-p",)), prompt)
         environment = self.environment()
         try:
             done = subprocess.run(
@@ -118,12 +146,14 @@ class PiHome:
             "TMPDIR": str(self.scratch),
             "LC_ALL": "C.UTF-8",
             "PYTHONDONTWRITEBYTECODE": "1",
-            "PI_CODING_AGENT_DIR": str(self._agent),
+            "PYTHONPATH": os.pathsep.join(str(REPO / sources) for sources in ("pipeline", "effects")),
+            "PI_CODING_AGENT_DIR": str(self.agent),
             "PI_OFFLINE": "1",
             "PI_TELEMETRY": "0",
+            **self.variables,
         }
 
-    def _command(self, *options: str) -> list[str]:
+    def command(self, *options: str) -> list[str]:
         return [str(self._pi.node), str(self._pi.cli), "--model", f"{PROVIDER}/{MODEL}", *options]
 
 
@@ -147,9 +177,9 @@ class PiProcess:
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
-    def prompt(self, text: str) -> None:
+    def prompt(self, text: str, **fields: Any) -> None:
         """Sends a prompt and waits until Pi has settled; raises when the last turn ended in an error."""
-        answer = self.command("prompt", message=text)
+        answer = self.command("prompt", message=text, **fields)
         if answer["disposition"] == "started":
             self.wait_for(lambda event: event.get("type") == "agent_settled")
         ended = [event["message"] for event in self.events if event.get("type") == "message_end"]
@@ -167,6 +197,23 @@ class PiProcess:
             raise PiFailed(f"{kind}: {answer.get('error')}")
         data: Message = answer.get("data") or {}
         return data
+
+    def guard(self, words: str = "") -> str:
+        """What `/guard …` tells the user."""
+        seen = len(self.events)
+        self.command("prompt", message=f"/guard {words}")
+        told = [event["message"] for event in self.events[seen:] if event.get("method") == "notify"]
+        return "\n".join(told)
+
+    def status(self) -> str:
+        """The guard's text in the status bar, without its colours."""
+        shown = [event for event in self.events if event.get("method") == "setStatus"]
+        return re.sub(r"\x1b\[[0-9;]*m", "", shown[-1].get("statusText") or "") if shown else ""
+
+    def entries(self) -> list[Message]:
+        """All of the session, as Pi has it in memory."""
+        entries: list[Message] = self.command("get_entries")["entries"]
+        return entries
 
     def wait_for(self, wanted: Callable[[Message], bool], seconds: float = _ANSWER_SECONDS) -> Message:
         deadline = time.monotonic() + seconds
@@ -222,6 +269,7 @@ def _settings() -> Message:
         "cacheWarming": "off",
         "quietStartup": True,
         "enableInstallTelemetry": False,
+        "compaction": {"keepRecentTokens": 200},
         "defaultProvider": PROVIDER,
         "defaultModel": MODEL,
     }
@@ -232,6 +280,7 @@ def _models(provider_url: str) -> Message:
         "id": MODEL,
         "name": "Scripted",
         "contextWindow": 200_000,
+        "input": ["text", "image"],
         "maxTokens": 16_000,
         "cost": _PRICES,
     }

@@ -29,3 +29,19 @@ def kill_strays(environment: dict[str, str]) -> None:
         for process in strays:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(process, signal.SIGKILL)
+
+
+def bridges(environment: dict[str, str]) -> list[int]:
+    """The Python processes of the guard that serve a Pi of this home."""
+    found = []
+    for process in processes_with(environment):
+        with contextlib.suppress(OSError):
+            words = Path(f"/proc/{process}/cmdline").read_bytes().split(b"\0")
+            if b"bridge" in words:
+                found.append(process)
+    return found
+
+
+def kill(process: int) -> None:
+    """At once, as the system does it to a process that takes too much memory."""
+    os.kill(process, signal.SIGKILL)

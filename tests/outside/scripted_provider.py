@@ -8,6 +8,7 @@ not, and OpenAI's chat completions and responses, not streamed (`scripted_openai
 The agent's tools are real; only the model is not.
 """
 
+import contextlib
 import json
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -24,6 +25,7 @@ __all__ = ["Call", "Request", "Script", "ScriptedProvider", "Turn"]
 
 _CHARS_PER_TOKEN = 4
 _DELTA_CHARS = 400
+_GATE_SECONDS = 30.0
 
 
 class Request(Struct, frozen=True):
@@ -115,6 +117,15 @@ class _Handler(BaseHTTPRequestHandler):
         if turn is None:
             self._refuse("the script has no turn left")
             return
+        if turn.gate is not None:
+            turn.gate.wait(_GATE_SECONDS)
+        if turn.refusal:
+            self._refuse("scripted", turn.refusal)
+            return
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # of an agent that no longer wants it
+            self._play(request, turn, number, usage)
+
+    def _play(self, request: Request, turn: Turn, number: int, usage: dict[str, int]) -> None:
         events = _events(turn, number, request.body["model"], usage)
         if self.path.endswith("/chat/completions"):
             self._answer(chat_completion(turn, number, request.body))
@@ -132,9 +143,10 @@ class _Handler(BaseHTTPRequestHandler):
     def log_message(self, format: str, *args: Any) -> None:
         """Silence: the requests are kept, and standard error is the test runner's."""
 
-    def _refuse(self, why: str) -> None:
-        """An error of the kind that no client tries again."""
-        self._answer({"type": "error", "error": {"type": "invalid_request_error", "message": why}}, 400)
+    def _refuse(self, why: str, status: int = 400) -> None:
+        """An error, unless it is 529 of the kind that no client tries again."""
+        kind = "overloaded_error" if status == 529 else "invalid_request_error"
+        self._answer({"type": "error", "error": {"type": kind, "message": why}}, status)
 
     def _answer(self, value: dict[str, Any], status: int = 200) -> None:
         body = json.dumps(value).encode()

@@ -1,5 +1,6 @@
 """What a scripted model says."""
 
+import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,3 +19,7 @@ class Turn(Struct, frozen=True):
 
     text: str = ""
     calls: Sequence[Call] = ()
+    refusal: int = 0
+    """An HTTP status in place of an answer."""
+    gate: threading.Event | None = None
+    """The answer waits for it, at most half a minute."""

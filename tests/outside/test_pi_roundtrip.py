@@ -13,6 +13,7 @@ import pytest
 from outside.pi_driver import REPO, PiFailed, PiHome
 from outside.processes import processes_with
 from outside.scripted_provider import Call, Request, ScriptedProvider, Turn
+from outside.shop import make_shop
 
 pytestmark = pytest.mark.outside
 
@@ -27,16 +28,7 @@ FOLLOW_UP = "Who reads it?"
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """A shop of 24 modules in which a search for `timeout` hits much, and what is wanted once."""
-    folder = tmp_path / "project"
-    for name in ("billing", "carts", "http", "mail", "search", "stock"):
-        for part in ("client", "defaults", "retry", "worker"):
-            module = folder / "shop" / name / f"{part}.py"
-            module.parent.mkdir(parents=True, exist_ok=True)
-            module.write_text("".join(f"{line}\n" for line in _module(name, part)), encoding="utf-8")
-    wanted = folder / "shop" / "http" / "defaults.py"
-    wanted.write_text('"""Defaults of the HTTP client."""\n\nDEFAULT_TIMEOUT = 12.5  # seconds: the timeout\n')
-    return folder
+    return make_shop(tmp_path / "project")
 
 
 @pytest.fixture
@@ -184,19 +176,6 @@ def _distill(session: Path, home: PiHome) -> None:
     )
     assert done.returncode == 0, done.stderr
     json.loads(done.stdout)
-
-
-def _module(name: str, part: str) -> list[str]:
-    noun = f"{name}_{part}"
-    lines = [f'"""The {part} of {name}."""', "", "from shop.http.defaults import DEFAULT_TIMEOUT", ""]
-    for number in range(5):
-        lines += [
-            f"def {noun}_{number}(order, timeout=None):",
-            f'    """Step {number}; gives up after `timeout` seconds."""',
-            f"    return {name}.{part}.send(order, step={number}, timeout=timeout or DEFAULT_TIMEOUT)",
-            "",
-        ]
-    return lines
 
 
 def _entries(session: Path) -> list[dict[str, Any]]:

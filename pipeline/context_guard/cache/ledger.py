@@ -33,9 +33,8 @@ class Ledger(Struct, frozen=True):
 
 def read_ledger(transcript: Transcript, prices: CachePrices) -> Ledger:
     context = shown(transcript)
-    before = accumulate(map(visible_chars, context), initial=0)
-    reads = sum(chars for chars, entry in zip(before, context, strict=False) if _is_answer(entry))
-    total = sum(map(visible_chars, context))
+    *before, total = accumulate(map(visible_chars, context), initial=0)
+    reads = sum(chars for chars, entry in zip(before, context, strict=True) if _is_answer(entry))
     earned = sum(_earned(transcript, stored, prices) for stored in transcript.records if stored.record.saved_chars > 0)
     shown_bill = reads * prices.read + total * prices.write
     return Ledger(bill=max(shown_bill, _charged(transcript, prices) * LEAST_CHARS_PER_TOKEN), earned=earned)

@@ -27,6 +27,8 @@ def trusted_points(
 
     Written by the same model within the time to live, at a tool result, with nothing changed at or before it since.
     """
+    if not written:
+        return ()
     places = {entry.id: at for at, entry in enumerate(transcript.entries)}
     model = transcript.model.ref if transcript.model else None
     return tuple(

@@ -95,14 +95,22 @@ def _chain(session: PiSession, drafts: list[Draft], ids: Iterator[str], now: str
 
 def _line(draft: Draft, base: Json) -> Json:
     """One entry, keys in the order Pi writes them."""
+    body = draft_body(draft)
+    if body["type"] == "custom":
+        return {**body, **base}
+    return {"type": body.pop("type"), **base, **body}
+
+
+def draft_body(draft: Draft) -> Json:
+    """The draft as an extension of Pi returns it from a boundary: an entry that has no id and no parent yet."""
     match draft:
         case Append(record=record):
-            return {"type": "custom", "customType": RECORD_TYPE, "data": encode_record(record), **base}
+            return {"type": "custom", "customType": RECORD_TYPE, "data": encode_record(record)}
         case Replace(target=target, texts=texts):
             content = [{"type": "text", "text": text} for text in texts]
-            return {"type": "context_edit", **base, "targetId": target, "replacement": {"content": content}}
+            return {"type": "context_edit", "targetId": target, "replacement": {"content": content}}
         case Omit(target=target):
-            return {"type": "context_edit", **base, "targetId": target, "replacement": None}
+            return {"type": "context_edit", "targetId": target, "replacement": None}
 
 
 def _encode(session: PiSession, new: list[Json]) -> bytes:
