@@ -1,0 +1,45 @@
+"""Every recorded session that is known here, from what stands in its file: detected, then read by its host's reader."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from returns.result import Failure, Result, Success
+
+from context_guard.formats import atif, claude_code, cline, codex, mini_swe_agent, opencode, openhands, pi, swe_agent
+from context_guard.formats.errors import FormatError
+from context_guard.formats.provider_json import read as read_provider
+from context_guard.formats.signatures import LISTS, Format, detect_document
+from context_guard.transcript import Transcript
+
+Read = Result[tuple[Transcript, ...], FormatError]
+
+UNKNOWN = FormatError("No host's session: nothing in it says which host wrote it, or marks of two of them do.")
+
+
+def _read_pi(lines: Iterable[bytes]) -> Read:
+    return pi.read(b"".join(lines)).bind(
+        lambda it: Success((it,)) if it.entries else Failure(FormatError("The session holds no message."))
+    )
+
+
+LINE_READERS: dict[Format, Callable[[Iterable[bytes]], Read]] = {
+    "pi": _read_pi,
+    "claude-code": claude_code.read,
+    "codex": codex.read,
+}
+DOCUMENT_READERS: dict[Format, Callable[[Any], Read]] = {
+    "mini-swe-agent": mini_swe_agent.read,
+    "swe-agent": swe_agent.read,
+    "cline": cline.read,
+    "atif": atif.read,
+    "opencode": opencode.read_document,
+    "openhands": lambda value: openhands.read(value["events"], value),
+}
+
+
+def read_document(value: Any) -> Read:
+    """One JSON value: whatever its host, if it is clear which."""
+    name = detect_document(value)
+    if name is None:
+        return Failure(UNKNOWN)
+    return read_provider(value, name) if name in LISTS else DOCUMENT_READERS[name](value)
