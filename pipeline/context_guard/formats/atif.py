@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from msgspec.structs import replace
-from returns.result import Failure, Result, Success
+from returns.result import Result
 
 from context_guard.formats import openai_chat
 from context_guard.formats.errors import FormatError
@@ -20,11 +20,9 @@ def read(value: Json) -> Result[tuple[Transcript, ...], FormatError]:
     agent = as_object(value.get("agent")) or {}
     chat = [(message, step) for step in value["steps"] for message in _chat(step)]
     about = About(host="atif", session=string(value.get("session_id")), version=string(value.get("schema_version")))
-    if not chat:
-        return Failure(FormatError("The trajectory holds no step."))
     read = openai_chat.read([message for message, _ in chat])
     told = read.map(lambda found: [_told(it, chat[int(it.src)][1], agent) for it in found])
-    return told.bind(lambda messages: Success((to_recorded(about, once_each(messages)),)))
+    return told.map(lambda messages: (to_recorded(about, once_each(messages)),))
 
 
 def _chat(step: Json) -> Iterator[Json]:

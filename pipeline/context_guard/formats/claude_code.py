@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from msgspec.structs import replace
-from returns.result import Failure, Result, Success
+from returns.result import Result
 
 from context_guard.formats import anthropic
 from context_guard.formats.errors import FormatError
@@ -22,7 +22,7 @@ from context_guard.transcript import ToolResult, Transcript, only_result
 
 def read(lines: Iterable[bytes]) -> Result[tuple[Transcript, ...], FormatError]:
     """The main conversation and each sub-agent's, as far as the file holds them."""
-    return read_lines(lines, "claude-code").bind(_transcripts)
+    return read_lines(lines, "claude-code").map(_transcripts)
 
 
 def seen_lines(lines: list[Json]) -> list[int]:
@@ -43,14 +43,11 @@ def is_message(line: Json) -> bool:
     return line.get("type") in ("user", "assistant") and isinstance(line.get("message"), dict)
 
 
-def _transcripts(lines: list[Line]) -> Result[tuple[Transcript, ...], FormatError]:
+def _transcripts(lines: list[Line]) -> tuple[Transcript, ...]:
     agents: dict[str, list[Line]] = {}
     for number, value in lines:
         agents.setdefault(string(value.get("agentId")) if value.get("isSidechain") else "", []).append((number, value))
-    found = tuple(transcript for agent, own in agents.items() for transcript in _transcript(agent, own))
-    if not found:
-        return Failure(FormatError("The session holds no message."))
-    return Success(found)
+    return tuple(transcript for agent, own in agents.items() for transcript in _transcript(agent, own))
 
 
 def _transcript(agent: str, lines: list[Line]) -> Iterator[Transcript]:

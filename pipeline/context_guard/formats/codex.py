@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from msgspec.structs import replace
-from returns.result import Failure, Result
+from returns.result import Result, Success
 
 from context_guard.formats import openai_responses
 from context_guard.formats.errors import FormatError
@@ -92,7 +92,7 @@ def _transcripts(lines: list[Line]) -> Result[tuple[Transcript, ...], FormatErro
     for number, line in lines:
         rollout.add(number, line)
     if not rollout.items:
-        return Failure(FormatError("The session holds no message."))
+        return Success(())
     meta = rollout.meta
     instructions = meta.get("base_instructions", meta.get("instructions"))
     text = string(instructions.get("text")) if isinstance(instructions, dict) else string(instructions)

@@ -15,7 +15,7 @@ Line = tuple[int, Json]
 
 
 def read_lines(lines: Iterable[bytes], own: Format) -> Result[list[Line], FormatError]:
-    """The objects of a file. It is refused when it holds none, or records of another host."""
+    """The objects of a file. It is refused when it holds none in spite of its lines, or records of another host."""
     found: list[Line] = []
     is_empty = True
     for number, line in enumerate(lines, 1):
@@ -28,6 +28,6 @@ def read_lines(lines: Iterable[bytes], own: Format) -> Result[list[Line], Format
         if fitting_line(value) - {own}:
             return Failure(FormatError(f"Line {number} was written by another host: give each session its own file."))
         found.append((number, value))
-    if not found:
-        return Failure(FormatError("The file is empty." if is_empty else "No line of it is JSON: give a whole file."))
+    if not found and not is_empty:
+        return Failure(FormatError("No line of it is JSON: give a whole file."))
     return Success(found)

@@ -8,9 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from msgspec import Struct
-from returns.result import Failure, Result, Success
 
-from context_guard.formats.errors import FormatError
 from context_guard.formats.message import Message
 from context_guard.formats.parts import Json, digest, image, image_at
 from context_guard.formats.recorded import About, HostEdit, count, dollars, milliseconds, model_named, to_recorded
@@ -33,29 +31,26 @@ class Row(Struct, frozen=True):
     version: str = ""
 
 
-def read_session(session: Row, messages: Iterable[Row], parts: Iterable[Row]) -> Result[Transcript, FormatError]:
+def read_session(session: Row, messages: Iterable[Row], parts: Iterable[Row]) -> Transcript:
     """One session; its messages and parts in the order of their ids, which is that of their making."""
     by_message: dict[str, list[Json]] = {}
     for part in parts:
         if found := _object(part.data):
             by_message.setdefault(part.parent, []).append(found)
     made = [it for row in messages for it in _message(row, by_message.get(row.id, []))]
-    if not made:
-        return Failure(FormatError("The session holds no message."))
     about = About(host="opencode", session=session.id, cwd=session.directory or None, version=session.version)
-    return Success(to_recorded(about, [message for message, _ in made], _pruned(made)))
+    return to_recorded(about, [message for message, _ in made], _pruned(made))
 
 
-def read_document(value: Json) -> Result[tuple[Transcript, ...], FormatError]:
+def read_document(value: Json) -> tuple[Transcript, ...]:
     """The three tables as lists of rows."""
     messages, parts = _rows(value["message"], "session_id"), _rows(value["part"], "message_id")
     found: list[Transcript] = []
     for session in _rows(value["session"], "parent_id"):
         own = [row for row in messages if row.parent == session.id]
         names = {row.id for row in own}
-        read = read_session(session, own, [row for row in parts if row.parent in names])
-        found += [read.unwrap()] if isinstance(read, Success) else []
-    return Success(tuple(found)) if found else Failure(FormatError("The file holds no session with a message."))
+        found.append(read_session(session, own, [row for row in parts if row.parent in names]))
+    return tuple(found)
 
 
 def _rows(found: Sequence[Json], parent: str) -> list[Row]:

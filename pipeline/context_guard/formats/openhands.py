@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from msgspec.structs import replace
-from returns.result import Failure, Result
+from returns.result import Result
 
 from context_guard.formats import openai_chat
 from context_guard.formats.errors import FormatError
@@ -29,8 +29,6 @@ def read(events: Iterable[Json], state: Json) -> Result[tuple[Transcript, ...], 
         for message in _chat(event):
             chat.append(message)
             sources.append(event)
-    if not chat:
-        return Failure(FormatError("The folder holds no message."))
     about = About(host="openhands", session=string(state.get("id")), overhead_chars=overhead)
     llm = as_object((as_object(state.get("agent")) or {}).get("llm")) or {}
     model = model_named(llm.get("model"))

@@ -2,11 +2,10 @@
 
 from collections.abc import Iterator
 
-from returns.result import Failure, Result, Success
+from returns.result import Result
 
 from context_guard.formats import openai_chat
 from context_guard.formats.errors import FormatError
-from context_guard.formats.message import Message
 from context_guard.formats.parts import Json, listed
 from context_guard.formats.recorded import About, to_recorded
 from context_guard.transcript import Transcript
@@ -14,14 +13,7 @@ from context_guard.transcript import Transcript
 
 def read(value: Json) -> Result[tuple[Transcript, ...], FormatError]:
     """The history of the main agent, demonstrations too: the model read them."""
-    found = openai_chat.read(list(_chat(value["history"])))
-    return found.bind(_transcript)
-
-
-def _transcript(messages: tuple[Message, ...]) -> Result[tuple[Transcript, ...], FormatError]:
-    if not messages:
-        return Failure(FormatError("The trajectory holds no message."))
-    return Success((to_recorded(About(host="swe-agent"), messages),))
+    return openai_chat.read(list(_chat(value["history"]))).map(lambda it: (to_recorded(About(host="swe-agent"), it),))
 
 
 def _chat(history: list[Json]) -> Iterator[Json]:

@@ -17,9 +17,7 @@ UNKNOWN = FormatError("No host's session: nothing in it says which host wrote it
 
 
 def _read_pi(lines: Iterable[bytes]) -> Read:
-    return pi.read(b"".join(lines)).bind(
-        lambda it: Success((it,)) if it.entries else Failure(FormatError("The session holds no message."))
-    )
+    return pi.read(b"".join(lines)).map(lambda it: (it,))
 
 
 LINE_READERS: dict[Format, Callable[[Iterable[bytes]], Read]] = {
@@ -32,7 +30,7 @@ DOCUMENT_READERS: dict[Format, Callable[[Any], Read]] = {
     "swe-agent": swe_agent.read,
     "cline": cline.read,
     "atif": atif.read,
-    "opencode": opencode.read_document,
+    "opencode": lambda value: Success(opencode.read_document(value)),
     "openhands": lambda value: openhands.read(value["events"], value),
 }
 
