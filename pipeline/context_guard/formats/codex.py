@@ -110,7 +110,7 @@ def _transcripts(lines: list[Line]) -> Result[tuple[Transcript, ...], FormatErro
 def _told(found: tuple[Message, ...], rollout: _Rollout) -> list[Message]:
     messages = []
     starts = [places_of(message.src)[0].start for message in found if message.role == "assistant"]
-    ends = dict(zip(starts, [*starts[1:], len(rollout.items)], strict=True))
+    ends = dict(zip(starts, [*starts[1:], len(rollout.items)], strict=False))
     for message in found:
         places, _ = places_of(message.src)
         number, time, model = rollout.beside[places[0]]

@@ -26,8 +26,12 @@ def read_lines(lines: Iterable[bytes], own: Format) -> Result[list[Line], Format
         if not isinstance(value, dict):
             continue
         if fitting_line(value) - {own}:
-            return Failure(FormatError(f"Line {number} was written by another host: give each session its own file."))
+            return Failure(foreign(number))
         found.append((number, value))
     if not found and not is_empty:
         return Failure(FormatError("No line of it is JSON: give a whole file."))
     return Success(found)
+
+
+def foreign(number: int) -> FormatError:
+    return FormatError(f"Line {number} was written by another host: give each session its own file.")

@@ -84,13 +84,13 @@ def _merged(chat: list[Json], sources: list[Json]) -> tuple[list[Json], list[lis
     answers: dict[str, int] = {}
     for message, event in zip(chat, sources, strict=True):
         response = string(event.get("llm_response_id"))
-        if message["role"] == "assistant" and response in answers and response:
+        if message.get("role") == "assistant" and response in answers and response:
             place = answers[response]
             calls = [*merged[place].get("tool_calls", ()), *message.get("tool_calls", ())]
             merged[place] = {**merged[place], "tool_calls": calls}
             places[place].append(event)
             continue
-        if message["role"] == "assistant":
+        if message.get("role") == "assistant":
             answers[response] = len(merged)
         merged.append(message)
         places.append([event])

@@ -3,6 +3,8 @@
 Source pointers: `line:N` is a physical line from 1, `line:N/I` the block I (from 0) of the content that it holds.
 """
 
+from collections.abc import Iterator
+
 from returns.result import Failure, Result, Success
 
 from context_guard.formats.errors import FormatError

@@ -7,8 +7,10 @@ from returns.result import Failure, Result, Success
 
 from context_guard.formats import atif, claude_code, cline, codex, mini_swe_agent, opencode, openhands, pi, swe_agent
 from context_guard.formats.errors import FormatError
+from context_guard.formats.json_lines import foreign
+from context_guard.formats.pi_session import PiSession, decode_line, parse
 from context_guard.formats.provider_json import read as read_provider
-from context_guard.formats.signatures import LISTS, Format, detect_document
+from context_guard.formats.signatures import LISTS, Format, detect_document, fitting_line
 from context_guard.transcript import Transcript
 
 Read = Result[tuple[Transcript, ...], FormatError]
@@ -17,7 +19,18 @@ UNKNOWN = FormatError("No host's session: nothing in it says which host wrote it
 
 
 def _read_pi(lines: Iterable[bytes]) -> Read:
-    return pi.read(b"".join(lines)).map(lambda it: (it,))
+    """Pi passes over what it cannot read; an audit does not pass over what another host wrote."""
+    data = b"".join(lines)
+    return parse(data).bind(lambda session: _checked_pi(data, session))
+
+
+def _checked_pi(data: bytes, session: PiSession) -> Read:
+    lines = data.split(b"\n") if session.broken_lines else []
+    for number in session.broken_lines:
+        value = decode_line(lines[number - 1].decode("utf-8", "replace"))
+        if isinstance(value, dict) and fitting_line(value) - {"pi"}:
+            return Failure(foreign(number))
+    return Success((pi.to_transcript(session),))
 
 
 LINE_READERS: dict[Format, Callable[[Iterable[bytes]], Read]] = {
