@@ -7,6 +7,7 @@ with something else the ratio says little. The aim is 1.7.
 """
 
 import argparse
+import multiprocessing
 import os
 import resource
 import tempfile
@@ -36,13 +37,20 @@ def write_sessions(folder: Path, count: int) -> None:
         (folder / f"{name}-{number}.jsonl").write_bytes(make(turns))
 
 
-def timed(units: list[Unit], jobs: int) -> float:
-    """Wall seconds."""
-    began = time.perf_counter()
+def timed(units: list[Unit], jobs: int) -> tuple[float, float]:
+    """Seconds of wall time, and of CPU time over all processes."""
+    began, before = time.perf_counter(), cpu_seconds()
     outcomes = list(audit_all(units, Terms(), jobs))
     took = time.perf_counter() - began
+    for child in multiprocessing.active_children():
+        child.join()
     assert all(len(it.sessions) == 1 for it in outcomes), outcomes
-    return took
+    return took, cpu_seconds() - before
+
+
+def cpu_seconds() -> float:
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(it.ru_utime + it.ru_stime for it in used)
 
 
 def main() -> None:
@@ -59,9 +67,10 @@ def main() -> None:
         for _ in range(given.rounds):
             for jobs in (1, 2):
                 load = os.getloadavg()[0]
-                took = timed(units, jobs)
+                took, cpu = timed(units, jobs)
                 best[jobs] = min(took, best.get(jobs, took))
-                print(f"  {jobs} process{'es' if jobs > 1 else ''}: {took:.2f} s (load before {load:.1f})")
+                name = f"{jobs} process{'es' if jobs > 1 else ''}"
+                print(f"  {name}: {took:.2f} s, {cpu:.2f} s of CPU (load before {load:.1f})")
         print(f"best {best[1]:.2f} s and {best[2]:.2f} s: {best[1] / best[2]:.2f} times as fast")
         parent = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1_000
         child = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1_000

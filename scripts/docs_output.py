@@ -4,9 +4,8 @@
 
 A block of ```console holds commands, each behind `$ `, and what they print; `| head -n N` and `| tail -n N` shorten it.
 $SESSION and $BROKEN are copies of pi-search.jsonl and pi-broken.jsonl in docs/examples, made anew for each block, and
-$DIR the folder that they lie in. $SESSIONS is a folder
-with pi-search.jsonl and two sessions of the cost benchmark. The store holds what a pass over $SESSION keeps. The test `tests/test_docs.py` fails
-where the page is out of date.
+$DIR the folder that they lie in. $SESSIONS is a folder with pi-search.jsonl and two sessions of the cost benchmark. The
+store holds what a pass over $SESSION keeps. The test `tests/test_docs.py` fails where a page is out of date.
 """
 
 import gzip

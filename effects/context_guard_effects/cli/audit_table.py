@@ -72,11 +72,21 @@ def _groups(groups: tuple[Totals, ...]) -> Table:
 
 
 def _told(summary: Summary) -> Iterator[str]:
-    total = summary.total
+    yield from _figures(summary, summary.total)
+    yield from _left_out(summary)
+    if summary.is_interrupted:
+        yield "Interrupted: these are the sessions that were done."
+
+
+def _figures(summary: Summary, total: Totals) -> Iterator[str]:
+    count = f"{plural(total.sessions, 'session')}, {plural(total.requests, 'request')}"
+    if not total.edits:
+        yield f"{count}: a guard would have edited nothing: no output was large, or no edit was expected to pay."
+        return
     yield (
-        f"{plural(total.sessions, 'session')}, {plural(total.requests, 'request')}: a guard would have kept "
-        f"{total.kept_out_chars:,} characters out of context, about {_tokens(total.kept_out_tokens)} tokens, "
-        f"by {plural(total.edits, 'edit')} in {plural(total.edited, 'session')}."
+        f"{count}: a guard would have kept {total.kept_out_chars:,} characters out of context, about "
+        f"{_tokens(total.kept_out_tokens)} tokens, by {plural(total.edits, 'edit')} in "
+        f"{plural(total.edited, 'session')}."
     )
     yield f"Sent over all requests: {_tokens(total.without.tokens)} → {_tokens(total.with_guard.tokens)} tokens."
     yield f"Input side of the bill with a guard: {_band(total.low, total.high)}{_saved(total)}."
@@ -90,13 +100,8 @@ def _told(summary: Summary) -> Iterator[str]:
             f"{plural(total.maybe_dearer, 'session')}."
         )
     if total.recorded and total.simulated:
-        yield (
-            f"Check: of the sessions with recorded usage the simulated bill is "
-            f"{_percent(total.simulated / total.recorded - 1)} off."
-        )
-    yield from _left_out(summary)
-    if summary.is_interrupted:
-        yield "Interrupted: these are the sessions that were done."
+        off = _percent(total.simulated / total.recorded - 1)
+        yield f"Check: the simulated bill against the usage that sessions recorded: {off}."
 
 
 def _saved(total: Totals) -> str:
