@@ -19,6 +19,9 @@ from context_guard.cost.totals import Totals, add_up, by_host_and_model
 from context_guard.local_judge import judge_locally
 from context_guard.requests import Request
 from context_guard.transcript import Entry, Model, Transcript, Usage
+from context_guard_effects.audit import pool
+from context_guard_effects.audit.units import Unit
+from context_guard_effects.audit.work import Outcome, audit_unit
 
 SONNET = Model("anthropic", "claude-sonnet-5-5", "anthropic-messages")
 TURNS = (Turn("Where is it?", (("ls", "a\nb"),), "Two files."), Turn("Thanks.", (), "Welcome."))
@@ -258,3 +261,22 @@ def test_a_price_that_is_none_is_a_mistake_of_usage() -> None:
     for given in ("sonnet", "sonnet=cheap", "=3", "sonnet=-1"):
         run = guard("audit", "--price", given)
         assert (2, True) == (run.exit_code, "is no price" in complaint(run))
+
+
+def test_an_interrupt_prints_what_was_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The figures so far are worth having; the exit code says that they are not all."""
+    for name in ("a", "b", "c"):
+        (tmp_path / f"{name}.jsonl").write_bytes(claude_code(TURNS))
+    done: list[Unit] = []
+
+    def twice(unit: Unit, terms: Terms) -> Outcome:
+        if len(done) == 2:
+            raise KeyboardInterrupt
+        done.append(unit)
+        return audit_unit(unit, terms)
+
+    monkeypatch.setattr(pool, "audit_unit", twice)
+    run = guard("audit", tmp_path, "--jobs", 1)
+    assert (130, "") == (run.exit_code, run.stderr)
+    assert "2 sessions, 6 requests" in run.stdout
+    assert "Interrupted: these are the sessions that were done." in run.stdout
