@@ -60,7 +60,7 @@ def main() -> None:
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         write_sessions(Path(folder), given.sessions)
-        units = [it for it in find_units([Path(folder)], are_named=False) if isinstance(it, Unit)]
+        units = [it for it in find_units([Path(folder)]) if isinstance(it, Unit)]
         size = sum(it.size for it in units) / 1e6
         print(f"{len(units)} sessions, {size:.1f} MB, {given.rounds} rounds")
         best: dict[int, float] = {}

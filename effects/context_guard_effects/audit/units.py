@@ -49,7 +49,7 @@ def known_places(environ: Mapping[str, str]) -> list[Path]:
     return found
 
 
-def find_units(paths: list[Path], are_named: bool) -> Iterator[Unit | Problem]:
+def find_units(paths: list[Path]) -> Iterator[Unit | Problem]:
     """Each file once, whatever links lead to it; loops of links end."""
     seen: set[tuple[int, int]] = set()
     for path in paths:
@@ -64,7 +64,7 @@ def find_units(paths: list[Path], are_named: bool) -> Iterator[Unit | Problem]:
         if stat.S_ISDIR(found.st_mode):
             yield from _in_folder(path, seen)
         elif _is_new(found, seen):
-            yield from _file(path, found, are_named)
+            yield from _file(Unit(str(path), size=found.st_size, changed=found.st_mtime, is_named=True))
 
 
 def _in_folder(folder: Path, seen: set[tuple[int, int]]) -> Iterator[Unit | Problem]:
@@ -96,23 +96,23 @@ def _checked(path: Path, seen: set[tuple[int, int]]) -> Iterator[Unit | Problem]
         yield Problem(str(path), _said(error))
         return
     if stat.S_ISREG(found.st_mode) and _is_new(found, seen):
-        yield from _file(path, found, False)
+        yield from _file(Unit(str(path), size=found.st_size, changed=found.st_mtime))
 
 
-def _file(path: Path, found: os.stat_result, is_named: bool) -> Iterator[Unit | Problem]:
-    unit = Unit(str(path), size=found.st_size, changed=found.st_mtime, is_named=is_named)
-    if path.suffix != ".db":
+def _file(unit: Unit) -> Iterator[Unit | Problem]:
+    """The unit itself; of a database its sessions."""
+    if not unit.path.endswith(".db"):
         yield unit
         return
     try:
-        sessions = session_ids(path)
+        sessions = session_ids(Path(unit.path))
     except (OSError, sqlite3.Error) as error:
-        yield Problem(str(path), f"Its tables cannot be read: {error}.")
+        yield Problem(unit.path, f"Its tables cannot be read: {error}.")
         return
-    if sessions is None and is_named:
-        yield Problem(str(path), "This database is not one of OpenCode.")
+    if sessions is None and unit.is_named:
+        yield Problem(unit.path, "This database is not one of OpenCode.")
     for session, changed in sessions or ():
-        yield Unit(str(path), session=session, size=found.st_size // len(sessions or (0,)), changed=changed)
+        yield Unit(unit.path, session=session, size=unit.size // len(sessions or (0,)), changed=changed)
 
 
 def _events(folder: Path, names: list[str]) -> Unit:

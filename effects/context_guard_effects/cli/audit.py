@@ -88,7 +88,7 @@ def _find(paths: tuple[Path, ...]) -> "tuple[list[Unit], list[Problem]]":
     """The newest first: what people ask about, and the figures while the rest is still running."""
     from context_guard_effects.audit.units import Problem, find_units, known_places
 
-    found = list(find_units(list(paths) or known_places(os.environ), are_named=bool(paths)))
+    found = list(find_units(list(paths) or known_places(os.environ)))
     units = [it for it in found if not isinstance(it, Problem)]
     return sorted(units, key=lambda it: (-it.changed, it.path, it.session)), [
         it for it in found if isinstance(it, Problem)
