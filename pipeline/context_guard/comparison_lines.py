@@ -61,16 +61,17 @@ def add_up(named: tuple[Named, ...]) -> Totals:
 
 
 def comparison_lines(named: tuple[Named, ...], most: int) -> Iterator[str]:
-    """The report. `most`: lines shown of one item's diff; what is left out is counted."""
-    yield from _heads(named)
-    for each in named:
-        if each.comparison.changes:
-            yield ""
-            count = f"{len(each.comparison.changes)} of {plural(each.comparison.items, 'item')} changed"
-            yield f"{visible_line(each.name)}: {count}"
+    """The report. `most`: lines shown of one item's diff; what is left out is counted, but where none is shown."""
+    heads = [*_heads(named)]
+    yield from heads
+    changed = [each for each in named if each.comparison.changes]
+    for at, each in enumerate(changed):
+        yield from [""] if heads or at else []
+        count = f"{len(each.comparison.changes)} of {plural(each.comparison.items, 'item')} changed"
+        yield f"{visible_line(each.name)}: {count}"
         for change in each.comparison.changes:
             yield from _change(change, most)
-    yield ""
+    yield from [""] if heads or changed else []
     yield from total_lines(add_up(named))
 
 
@@ -119,7 +120,7 @@ def _change(change: Change, most: int) -> Iterator[str]:
         yield from (f"    judge - {visible_line(trace)}" for trace in _without(change.old.traces, change.new.traces))
         yield from (f"    judge + {visible_line(trace)}" for trace in _without(change.new.traces, change.old.traces))
     yield from (f"      {visible_line(shorten(line, LINE_CHARS))}" for line in change.diff[:most])
-    if len(change.diff) > most:
+    if len(change.diff) > most > 0:
         yield f"      … {plural(len(change.diff) - most, 'more line')}"
 
 
