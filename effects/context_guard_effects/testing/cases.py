@@ -1,6 +1,7 @@
 """A case, `<case>/case.toml`: a conversation, settings and what the judge says, for a human to read.
 
     says = "One sentence: the behaviour that the case pins."
+    long = true                                # its output is a real one: snapshots may have more lines than a page
     phase = "mid-run"                          # run-end without it
     now = 9000                                 # ms; entries come one a second. Without it the cache has expired
     every_run = true                           # judge each run by its own answer, as in a session at rest
@@ -16,7 +17,7 @@
     result = ["…"]                             # a text, or lines: texts, { repeat = 40, line = "line {}" },
                                                # { words = [[90, "x"], [1, "y"]] } for one long line,
                                                # { escaped = '\\ud83d' } for what TOML refuses
-    [[entry]]
+    [[entry]]                                  # (any text of an entry may be such lines)
     edit = ["e3", "what the model sees"]
     [needs]
     e3 = [[12, 15], 40]                        # lines that the model has to be shown, counted from 1
@@ -41,10 +42,13 @@ from context_guard.answers import Answer, Answered, Answers, Asked, ChoiceAnswer
 from context_guard.boundary import Boundary
 from context_guard.config import Config
 from context_guard.local_judge import JUDGE, judge_locally
+from context_guard.needs import as_ranges, without
 from context_guard.records import decode_record
+from context_guard.render import LineRanges
 from context_guard.requests import Request
 from context_guard.settings import apply_settings
 from context_guard.stages import Plan, Settlement, plan, settle
+from context_guard.trace import record_json, replacement_text, trace_text
 from context_guard.transcript import Model, Transcript
 from context_guard_effects.testing import build
 
@@ -62,6 +66,9 @@ SMALL = Config(
 """Settings under which a case fits on a page: sizes scaled down, and only large outputs unless a case says more."""
 
 Toml = dict[str, Any]
+
+PAGE = 60
+"""Lines of a snapshot that a reviewer reads at once."""
 
 
 def run_case(case: Toml) -> tuple[Transcript, Plan, Settlement]:
@@ -87,13 +94,36 @@ def plan_case(case: Toml) -> tuple[Transcript, Plan]:
     return transcript, plan(transcript, settings.config, boundary)
 
 
+def missing_lines(case: Toml, settlement: Settlement) -> dict[str, LineRanges]:
+    """Of what the case `needs`, the lines that the model is not shown, counted from 0."""
+    found: dict[str, LineRanges] = {}
+    for name, lines in case.get("needs", {}).items():
+        decision = next((it for it in settlement.decisions if it.entry_id == name), None)
+        is_gone = any(name in (it.omitted or ()) for it in settlement.decisions)
+        is_edited = is_gone or (decision is not None and decision.replacement is not None)
+        shown = (decision.shown or () if decision else ()) if is_edited else None
+        missing = () if shown is None else without(as_ranges(lines), shown)
+        if missing:
+            found[name] = missing
+    return found
+
+
+def snapshot_texts(planned: Plan, settled: Settlement) -> dict[str, str]:
+    """The files that pin a pass, by name."""
+    return {
+        "trace.txt": trace_text(planned, settled),
+        "replacement.txt": replacement_text(planned, settled),
+        "record.json": record_json(settled),
+    }
+
+
 def _model(case: Toml) -> Model:
     provider, _, name = case.get("model", "").partition("/")
     return Model(provider=provider, id=name, api=case.get("api", "")) if provider else build.MODEL
 
 
 def _piece(entry: Toml) -> build.Piece:
-    images, says = entry.get("images", 0), entry.get("says", "")
+    images, says = entry.get("images", 0), _text(entry.get("says", ""))
     match entry:
         case {"prompt": pieces}:
             return build.prompt(_text(pieces), images=images, time=entry.get("time"))
@@ -108,11 +138,11 @@ def _piece(entry: Toml) -> build.Piece:
         case {"answer": pieces}:
             return msgspec.structs.replace(build.answer(_text(pieces)), stop=entry.get("stop", "stop"))
         case {"summary": text}:
-            return build.summary(text)
+            return build.summary(_text(text))
         case {"note": text}:
-            return build.note(text)
+            return build.note(_text(text))
         case {"edit": [target, text]}:
-            return build.edit(target, text)
+            return build.edit(target, _text(text))
         case {"omit": target}:
             return build.edit(target, None)
         case {"record": data}:
