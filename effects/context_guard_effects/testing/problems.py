@@ -63,18 +63,17 @@ class _Verdict(Struct, frozen=True):
 def make_problem(trace: Trace, wish: Wish) -> Problem:
     """The smallest case that comes to the decision of the trace on the entry. Where none does, all of its run."""
     every = parts_of(trace.transcript)
-    draft = next((it for it in _drafts(trace, wish) if it.holds(every)), None)
-    if draft is None:
-        draft = next(_drafts(trace, wish))
+    found = [it for it in _drafts(trace, wish) if it.holds(every)]
+    draft = found[0] if found else next(_drafts(trace, wish))
+    if not found:
         return draft.made(_own_run(trace, wish.entry_id, every), draft.all_lines, len(every))
     parts = every
     for some in _around_run(trace, wish.entry_id, every):
         left = [part for part in parts if part not in some]
         parts = left if draft.holds(left) else parts
-    own = Part(wish.entry_id)
-    others = [part for part in parts if part != own]
-    others = shrink(others, lambda left: draft.holds([own, *left]))
-    parts = [own, *others]
+    fixed = [part for part in parts if part in _frame(trace, wish.entry_id)]
+    others = [part for part in parts if part not in fixed]
+    parts = [*fixed, *shrink(others, lambda left: draft.holds([*fixed, *left]))]
     draft = draft.simplified(parts)
     return draft.made(parts, draft.needed_lines(parts), len(every))
 
@@ -134,7 +133,7 @@ class _Draft:
             return self.head | {"config": {key: config[key] for key in keys}}
 
         found = having(of(shrink(list(config), lambda keys: having(of(keys)).holds(parts))))
-        usual = having({key: value for key, value in found.head.items() if key not in ("model", "api")})
+        usual: _Draft = having({key: value for key, value in found.head.items() if key not in ("model", "api")})
         return usual if usual.holds(parts) else found
 
     def needed_lines(self, parts: list[Part]) -> list[int]:
@@ -199,6 +198,17 @@ def _around_run(trace: Trace, entry_id: str, parts: list[Part]) -> Iterator[list
     if span is not None:
         yield [part for part in parts if places.get(part.entry_id, -1) >= span.end]
         yield [part for part in parts if places.get(part.entry_id, span.start) < span.start]
+
+
+def _frame(trace: Trace, entry_id: str) -> list[Part]:
+    """What stays in any case, for people to read: the entry, the question and the answer of its run."""
+    span = _span_of(trace, entry_id)
+    if span is None:
+        return [Part(entry_id)]
+    run = [trace.transcript.entries[index] for index in trace.transcript.context[span.start : span.end]]
+    spoken = [entry for entry in run if entry.role == "assistant" and entry.visible is not None]
+    answers = [Part(spoken[-1].id)] if spoken and span.is_finished else []
+    return [Part(entry_id), Part(span.start_id), *answers]
 
 
 def _own_run(trace: Trace, entry_id: str, parts: list[Part]) -> list[Part]:
