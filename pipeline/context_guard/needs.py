@@ -94,13 +94,8 @@ def _needs(value: dict[str, Any]) -> tuple[Need, ...]:
 
 
 def _pair(line: Any) -> tuple[int, int]:
-    match line:
-        case bool():
-            pass
-        case int():
-            line = [line, line]
-    match line:
-        case [int(first), int(last)] if 1 <= first <= last:
+    match [line, line] if isinstance(line, int) else line:
+        case [int(first), int(last)] if 1 <= first <= last and not isinstance(line, bool):
             return first, last
         case _:
             raise ValueError(f"{json.dumps(line)[:40]} is no line and no [first, last], counted from 1")

@@ -3,7 +3,7 @@
 from collections import defaultdict
 
 from context_guard.answers import Answered, Answers, ChoiceAnswer, Unanswered
-from context_guard.redact import redact_pieces
+from context_guard.redact import redact, redact_pieces
 from context_guard.requests import FOCUS, KEEP_WHOLE, Request, chunk_id
 from context_guard.saved_trace import Trace
 from context_guard.stages import Plan
@@ -13,8 +13,9 @@ DIGITS = 4
 """Of a probability. That they suffice is proven with the rest of the case."""
 
 
-def said_in(case: Toml, names: dict[str, str], trace: Trace) -> Toml:
-    """The case's `answers`: to each of its requests what was said about the same material; nothing to the others."""
+def said_in(case: Toml, names: dict[str, str], trace: Trace, texts: dict[str, str]) -> Toml:
+    """The case's `answers`: to each of its requests what was said about the same material; nothing to the others.
+    `texts`: the masked outputs of the session by entry."""
     _, planned = plan_case(case)
     ids = {name: entry_id for entry_id, name in names.items()}
     answers: Toml = {}
@@ -22,7 +23,7 @@ def said_in(case: Toml, names: dict[str, str], trace: Trace) -> Toml:
         if request.kind == "segment":
             name = request.entry_ids[0]
             segments = [it for it in planned.segments if it.entry_id == name]
-            said = _to_segment(request, planned, trace, ids[name])
+            said = _to_segment(request, planned, trace, (ids[name], texts[ids[name]]))
             if said is not None:
                 answers[name if len(segments) == 1 else request.id] = said
         else:
@@ -31,10 +32,11 @@ def said_in(case: Toml, names: dict[str, str], trace: Trace) -> Toml:
     return {"answers": answers} if answers else {}
 
 
-def _to_segment(request: Request, planned: Plan, trace: Trace, entry_id: str) -> Toml | str | None:
+def _to_segment(request: Request, planned: Plan, trace: Trace, output: tuple[str, str]) -> Toml | str | None:
+    entry_id, text = output
     cut = next(it for it in planned.chunks if it.entry_id == request.entry_ids[0])
     segment = next(it for it in planned.segments if it.id == request.id)
-    before = _by_text(trace, entry_id)
+    before = _by_text(trace, entry_id, text)
     numbers: dict[str, str] = {}
     """Chunks of the session by those of the case."""
     for index in segment.chunks:
@@ -57,12 +59,15 @@ def _to_segment(request: Request, planned: Plan, trace: Trace, entry_id: str) ->
     return said
 
 
-def _by_text(trace: Trace, entry_id: str) -> dict[str, list[str]]:
-    """Chunks of the output by their text, as the case has it."""
+def _by_text(trace: Trace, entry_id: str, masked: str) -> dict[str, list[str]]:
+    """Chunks of the output by their text, as the case has it: masked."""
     found: dict[str, list[str]] = defaultdict(list)
     for cut in trace.plan.chunks:
         if cut.entry_id == entry_id:
-            for chunk, text in zip(cut.chunks, redact_pieces([it.text for it in cut.chunks]), strict=True):
+            is_as_long = len(masked) == cut.chunks[-1].stop
+            pieces = redact_pieces([chunk.text for chunk in cut.chunks])
+            for chunk, piece in zip(cut.chunks, pieces, strict=True):
+                text = masked[chunk.offset : chunk.stop] if is_as_long else piece
                 found[text].append(chunk_id(chunk.index))
     return found
 
@@ -102,6 +107,6 @@ def _failure(outcome: Answered | None) -> str | None:
         case Unanswered(reason="timeout"):
             return "timeout"
         case Unanswered(detail=detail, replied=replied):
-            return f"{'refused' if replied else 'error'}: {detail}"
+            return f"{'refused' if replied else 'error'}: {redact(detail)}"
         case _:
             return None

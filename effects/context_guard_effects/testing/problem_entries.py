@@ -23,6 +23,10 @@ from context_guard.transcript import (
 
 Toml = dict[str, Any]
 
+LONGEST_SECRET = 400
+"""Characters of a mask that is made as long as what it masks; encoded data is longer."""
+
+_MASK = re.compile(r"\[redacted [^\]]+\]")
 _LONE_SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
@@ -59,9 +63,26 @@ def mask(transcript: Transcript) -> Masked:
         result = entry.raw_result
         call_args = made[result.call_id].args if result is not None and result.call_id in made else ""
         text = text_of(blocks)
-        (texts[entry.id],) = redact_pieces([text], is_env=ENV_FILE.search(call_args) is not None)
+        (masked,) = redact_pieces([text], is_env=ENV_FILE.search(call_args) is not None)
+        texts[entry.id] = _as_long(masked, text)
         secrets += texts[entry.id] != text
     return Masked(transcript, texts, args, secrets)
+
+
+def _as_long(masked: str, text: str) -> str:
+    """With every mask as long as the secret was, where it was longer: outputs are cut by size."""
+    lines, originals = masked.split("\n"), text.split("\n")
+    if masked == text or len(lines) != len(originals):
+        return masked
+    return "\n".join(_padded(line, len(original)) for line, original in zip(lines, originals, strict=True))
+
+
+def _padded(line: str, length: int) -> str:
+    missing = length - len(line)
+    found = _MASK.search(line)
+    if found is None or not 0 < missing <= LONGEST_SECRET:
+        return line
+    return f"{line[: found.end() - 1]}{'*' * missing}{line[found.end() - 1 :]}"
 
 
 def parts_of(transcript: Transcript) -> list[Part]:
@@ -181,4 +202,5 @@ def _text(text: str) -> str | list[Any]:
 def _renamed(record: Toml, names: dict[str, str]) -> Toml:
     """The record with the names of the case for ids; what is about entries that are not in it goes."""
     results: Iterator[Toml] = (it for it in record["results"] if it["entryId"] in names)
-    return record | {"results": [it | {"entryId": names[it["entryId"]]} for it in results]}
+    named = [it | {"entryId": names[it["entryId"]], "label": redact(it["label"])} for it in results]
+    return record | {"results": named}

@@ -120,7 +120,7 @@ class _Draft:
             case["now"] = boundary.now - last + (len(entries) - 1) * SECOND
         if self.wish.ask_local:
             return case | {"judge": "local"}, names
-        return case | said_in(case, names, self.trace), names
+        return case | said_in(case, names, self.trace, self.masked.texts), names
 
     def simplified(self, parts: list[Part]) -> "_Draft":
         """With as few settings as do: all others are those of small cases, so that the output can be small too."""
