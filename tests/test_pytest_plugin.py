@@ -46,8 +46,6 @@ def test_a_host_pins_its_replacements(host: pytest.Pytester) -> None:
     host.runpytest_subprocess("--snapshot-update").assert_outcomes(passed=1)
     files = sorted(path.name for path in (host.path / "__snapshots__" / "test_host").iterdir())
     assert files == [
-        f"test_the_build_log[{it}]" for it in ("record].json", "replacement].txt", "trace].txt")
-    ] or files == [
         "test_the_build_log[record].json",
         "test_the_build_log[replacement].txt",
         "test_the_build_log[trace].txt",
@@ -56,7 +54,9 @@ def test_a_host_pins_its_replacements(host: pytest.Pytester) -> None:
     host.makepyfile(test_host=HOST.replace("{ANSWER}", "See line 17."))
     changed = host.runpytest_subprocess()
     changed.assert_outcomes(failed=1)
-    changed.stdout.fnmatch_lines(["test_the_build_log, trace:", "*answer: See line 17.*"])
+    changed.stdout.fnmatch_lines(
+        ["test_the_build_log, trace:", "- *answer: Line 300 says so.", "+ *answer: See line 17."]
+    )
 
 
 def test_without_syrupy_it_says_what_to_install(host: pytest.Pytester) -> None:

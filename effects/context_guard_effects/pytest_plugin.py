@@ -8,6 +8,7 @@ compares with `__snapshots__/<test file>/<test>[trace].txt`, `[replacement].txt`
 `pytest --snapshot-update` writes them. Only a test that asks for the fixture loads anything of the guard or of syrupy.
 """
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from context_guard_effects.guard import Distilled
 
     GuardSnapshot = Callable[["Distilled | tuple[Plan, Settlement]"], None]
+
+COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+"""Syrupy's, character by character, also where no terminal is: in the log of a build nothing could be read."""
 
 NO_SYRUPY = "guard_snapshot needs syrupy, which this environment lacks: pip install syrupy"
 
@@ -35,14 +39,14 @@ def guard_snapshot(request: pytest.FixtureRequest) -> "GuardSnapshot":
         for name, (extension, text) in _texts(passed).items():
             pinned = snapshot(name=name, extension_class=extension)
             if text != pinned:
-                changed += [f"{request.node.name}, {name}:", *pinned.get_assert_diff()]
+                changed += [f"{request.node.name}, {name}:", *(COLOUR.sub("", it) for it in pinned.get_assert_diff())]
         if changed:  # all of them at once, and without relying on rewritten asserts, which a plugin may not have
             pytest.fail("\n".join(changed), pytrace=False)
 
     return check
 
 
-def _texts(passed: Any) -> dict[str, tuple[Any, bytes]]:
+def _texts(passed: Any) -> dict[str, tuple[Any, str]]:
     from context_guard.stages import Plan, Settlement
     from context_guard.trace import record_json, replacement_text, trace_text
     from context_guard_effects.guard import Distilled
@@ -51,9 +55,9 @@ def _texts(passed: Any) -> dict[str, tuple[Any, bytes]]:
     match passed:
         case Distilled(plan=plan, settlement=settlement) | (Plan() as plan, Settlement() as settlement):
             return {
-                "replacement": (TextFile, replacement_text(plan, settlement).encode()),
-                "trace": (TextFile, trace_text(plan, settlement).encode()),
-                "record": (JsonFile, record_json(settlement).encode()),
+                "replacement": (TextFile, replacement_text(plan, settlement)),
+                "trace": (TextFile, trace_text(plan, settlement)),
+                "record": (JsonFile, record_json(settlement)),
             }
         case _:
             raise TypeError(f"guard_snapshot takes what `distill` returns, or (plan, settlement), not {type(passed)!r}")
