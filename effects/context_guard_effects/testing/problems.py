@@ -4,8 +4,8 @@ Parts of the conversation are left out as long as the decision stays the same, t
 of which nothing is shown. Every step is proven by running the case.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, TypeVar
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -23,8 +23,7 @@ from context_guard_effects.testing.build import SECOND
 from context_guard_effects.testing.cases import PAGE, SMALL, Toml, run_case, snapshot_texts
 from context_guard_effects.testing.problem_answers import said_in
 from context_guard_effects.testing.problem_entries import Masked, Part, mask, parts_of, to_entries
-
-T = TypeVar("T")
+from context_guard_effects.testing.smallest import shrink
 
 
 class Wish(Struct, frozen=True):
@@ -76,19 +75,6 @@ def make_problem(trace: Trace, wish: Wish) -> Problem:
     parts = [*fixed, *shrink(others, lambda left: draft.holds([*fixed, *left]))]
     draft = draft.simplified(parts)
     return draft.made(parts, draft.needed_lines(parts), len(every))
-
-
-def shrink(items: Sequence[T], holds: Callable[[list[T]], bool]) -> list[T]:
-    """As few of the items as hold: left out are all at once, then halves, then quarters … each try runs a case."""
-    kept = list(items)
-    size = len(kept)
-    while size:
-        for start in range(len(kept) - size, -size, -size):
-            left = kept[: max(start, 0)] + kept[max(start + size, 0) :]
-            if len(left) < len(kept) and holds(left):
-                kept = left
-        size //= 2
-    return kept
 
 
 class _Draft:
