@@ -1,5 +1,6 @@
 """The pieces that an audit works through: files, folders of events, and sessions inside of a database."""
 
+import contextlib
 import os
 import sqlite3
 import stat
@@ -45,7 +46,7 @@ def known_places(environ: Mapping[str, str]) -> list[Path]:
     found = []
     for variable, usual, inside in PLACES:
         base = Path(environ.get(variable) or usual).expanduser()
-        found += [base / name for name in inside if (base / name).exists()]
+        found += [base / name for name in inside if not _is_missing(base / name)]
     return found
 
 
@@ -116,12 +117,24 @@ def _file(unit: Unit) -> Iterator[Unit | Problem]:
 
 
 def _events(folder: Path, names: list[str]) -> Unit:
-    sizes = [(folder / name).stat() for name in names if (folder / name).exists()]
-    return Unit(
-        str(folder),
-        size=sum(it.st_size for it in sizes),
-        changed=max((it.st_mtime for it in sizes), default=0.0),
-    )
+    """Sizes are for the progress bar: what cannot be asked about counts as nothing here and is told when it is read."""
+    size, changed = 0, 0.0
+    for name in names:
+        with contextlib.suppress(OSError):
+            found = (folder / name).stat()
+            size, changed = size + found.st_size, max(changed, found.st_mtime)
+    return Unit(str(folder), size=size, changed=changed)
+
+
+def _is_missing(path: Path) -> bool:
+    """Not so where nobody may look: that is a problem to be told."""
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:
+        return False
+    return False
 
 
 def _is_new(found: os.stat_result, seen: set[tuple[int, int]]) -> bool:
