@@ -87,6 +87,7 @@ LEVELS = {name: level for level, names in enumerate(ORDER) for name in names}
 JSON_HOLDERS = {
     "context_guard.formats.pi_session.PiSession",
     "context_guard.cache.breakpoints.Placement",
+    "context_guard.cost.prompt.Prompt",
     "context_guard.doctor.chart.Chart",
     "context_guard.doctor.chart.Shown",
 }
