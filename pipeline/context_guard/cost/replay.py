@@ -1,6 +1,7 @@
 """One session, request by request, with the guard called as a live host calls it, or without a guard."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -60,7 +61,10 @@ class Replayed(Struct, frozen=True):
     usages: tuple[Usage, ...]
 
 
-class _Tally(Struct):
+@dataclass
+class _Tally:
+    """Of one replay while it runs; no value that flows on."""
+
     dollars: float = 0.0
     rerun_dollars: float = 0.0
     judge_chars: int = 0
