@@ -1,7 +1,6 @@
 """One session, request by request, with the guard called as a live host calls it, or without a guard."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -61,7 +60,6 @@ class Replayed(Struct, frozen=True):
     usages: tuple[Usage, ...]
 
 
-@dataclass
 class _Tally:
     """Of one replay while it runs; no value that flows on."""
 
