@@ -13,7 +13,7 @@ from context_guard_effects.cli.output import write, write_file
 
 @click.command()
 @options.session
-@click.option("-o", "--output", "page", type=options.PATH, metavar="FILE", required=True, help="Where to write the page.")
+@click.option("-o", "--output", "page", type=options.PATH, metavar="FILE", required=True, help="Where to write it.")
 @options.judging
 def command(session: Path, page: Path, leaf: str | None, **how: Any) -> None:
     """Write one HTML page about a session: what stays of each output, and why.

@@ -14,11 +14,12 @@ _OMISSION = re.compile(r"\[… ([0-9,]+) (?:line|match)[^\n]* …\]")
 
 def align(raw: str, seen: str) -> tuple[Row, ...]:
     """The lines that stay and the gaps between them, in order; nothing when `seen` is not made of whole lines of `raw`
-    under a header of the guard, as when another made the edit or only a part of a line stays.
+    under a header of the guard (another made the edit, only a part of a line stays), or when `raw` itself holds lines
+    like those that stand in place of gaps.
     """
     lines = raw.split("\n")
     head, _, body = seen.partition("\n")
-    if not head.startswith(MARKER) or not body:
+    if not head.startswith(MARKER) or not body or any(map(_OMISSION.fullmatch, lines)):
         return ()
     rows: list[Row] = []
     at, note = 0, ""

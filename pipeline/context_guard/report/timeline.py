@@ -6,6 +6,8 @@ of the run that they belong to, as if that run had been judged when it ended. Ex
 conversation, so they count from the next request on.
 """
 
+from itertools import pairwise
+
 from msgspec import Struct
 
 from context_guard.drafts import Append, Omit, Replace
@@ -105,6 +107,7 @@ def _run_ends(transcript: Transcript, plan: Plan, places: dict[str, int]) -> dic
     if plan.phase == "mid-run":
         return {}
     starts = sorted(places[span.start_id] for span in plan.spans if span.start_id in places)
-    following = dict(zip(starts, [*starts[1:], len(transcript.entries)], strict=True))
-    outputs = [*plan.items.large, *plan.items.small]
-    return {item.entry_id: following[places[item.run_id]] for item in outputs if item.run_id in places}
+    following = dict(pairwise([*starts, len(transcript.entries)]))
+    runs = [(item.entry_id, item.run_id) for item in plan.items.large]
+    runs += [(item.entry_id, item.run_id) for item in plan.items.small]
+    return {entry_id: following[places[run_id]] for entry_id, run_id in runs if run_id in places}
