@@ -51,18 +51,36 @@
       const said = raw.has(chunk.id) ? `, ${raw.get(chunk.id).toFixed(2)} before it was mapped onto the thresholds` : "";
       const title = shape("title", {}, `${chunk.id}, lines ${chunk.first}–${chunk.last}: ${p(chunk.probability)}${said}`);
       svg.append(shape("rect", { class: "back", x, y: 4, width: width - gap, height: 80 }),
-        shape("rect", { class: chunk.kept ? "kept" : "gone", x, y: 84 - Math.max(1, height), width: width - gap, height: Math.max(1, height) }, title));
+        shape("rect", { class: chunk.probability === undefined ? "unsaid" : chunk.kept ? "kept" : "gone", x, y: 84 - Math.max(1, height), width: width - gap, height: Math.max(1, height) }, title));
       x += width;
     }
     const least = 84 - it.threshold * 80;
     svg.append(shape("line", { x1: 0, x2: 1000, y1: least, y2: least }));
     const mark = (name, text) => make("span", "", make("i", name), text);
-    const box = make("section", "votes", make("h3", "", "What the judge said"),
-      svg, make("p", "key", mark("kept", "stays"), mark("gone", "goes"), mark("least", `${it.thresholdName} ${p(it.threshold)}`)));
-    for (const segment of it.segments) {
-      box.append(make("p", "more", `${segment.id}: all of it needed ${p(segment.keepWhole)} (keepWholeThreshold ${p(it.wholeThreshold)}), focus ${segment.focus || "?"} ${p(segment.focusProbability)}; ${segment.step}`));
+    const box = make("section", "votes", make("h3", "", "What the judge said"));
+    const answered = chunks.filter((chunk) => chunk.probability !== undefined).length;
+    if (answered) {
+      const key = make("p", "key", mark("kept", "stays"), mark("gone", "goes"), mark("least", `${it.thresholdName} ${p(it.threshold)}`));
+      if (answered < chunks.length) key.append(mark("unsaid", "no answer: stays"));
+      box.append(svg, key);
     }
+    const lines = parts(it).map((line) => make("p", "more", line));
+    if (lines.length <= 3) box.append(...lines);
+    else box.append(make("details", "more", make("summary", "", `in ${count(it.segments.length)} requests`), ...lines));
     return box;
+  }
+
+  /* A line for each request, neighbours that say the same together. */
+  function parts(it) {
+    const found = [];
+    for (const segment of it.segments) {
+      const said = segment.keepWhole === null && !segment.focus ? segment.step
+        : `all of it needed ${p(segment.keepWhole)} (keepWholeThreshold ${p(it.wholeThreshold)}), focus ${segment.focus || "?"} ${p(segment.focusProbability)}; ${segment.step}`;
+      const before = found.at(-1);
+      if (before?.said === said) before.last = segment.id;
+      else found.push({ said, first: segment.id, last: segment.id });
+    }
+    return found.map((part) => `${part.first}${part.last === part.first ? "" : ` to ${part.last}`}: ${part.said}`);
   }
 
   function rows(it) {
