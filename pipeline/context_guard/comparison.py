@@ -107,7 +107,7 @@ def _left_alone(decision: Decision) -> Decision:
         traces=(),
         replacement=None,
         omitted=None,
-        shown=None,
+        stretches=(),
     )
 
 

@@ -9,11 +9,11 @@ from context_guard.candidates import Candidate
 from context_guard.chunks import Cut
 from context_guard.config import Config
 from context_guard.elisions import find_elisions
-from context_guard.gaps import Elision
+from context_guard.gaps import Elision, Stretch
 from context_guard.holds import NO_HOLDS, Holds, add_holds
 from context_guard.keep_sets import KeepSet
 from context_guard.records import ItemResult, Kind, Outcome, Phase, was_judged
-from context_guard.render import LineRanges, render
+from context_guard.render import LineRanges, kept_ranges, render
 from context_guard.trims import find_trims
 
 
@@ -39,9 +39,14 @@ class Decision(Struct, frozen=True):
     """Indexes of the chunks that stay only because they are held under any judge (`hardKeeps`)."""
     kept_lines: int | None = None
     total_lines: int | None = None
-    shown: LineRanges | None = None
-    """The output's lines of which the model still sees something; None where it sees the whole output, or the item has
-    no lines."""
+    stretches: tuple[Stretch, ...] = ()
+    """Of a large output that changes: what stays and what goes, in order."""
+
+    @property
+    def shown(self) -> LineRanges | None:
+        """The output's lines of which the model still sees something; None where it sees the whole output, or the item
+        has no lines."""
+        return kept_ranges(self.stretches) if self.stretches else None
 
 
 def decide_output(
@@ -85,7 +90,7 @@ def decide_output(
         replacement=(rendering.text,),
         kept_lines=rendering.kept_lines,
         total_lines=rendering.total_lines,
-        shown=rendering.shown,
+        stretches=rendering.stretches,
     )
 
 

@@ -8,7 +8,7 @@ from context_guard.bill import bill_lines
 from context_guard.decisions import Decision
 from context_guard.exchanges import OldExchange
 from context_guard.labels import tool_label
-from context_guard.left_alone import why_left_alone
+from context_guard.left_alone import Ground, read_ground, why_left_alone
 from context_guard.printable import visible_line
 from context_guard.reasons import why_decided
 from context_guard.records import DEFERRED, Kind, Phase
@@ -63,9 +63,19 @@ class Explanation(Struct, frozen=True, rename="camel"):
 
 def explain(transcript: Transcript, plan: Plan, settlement: Settlement, entry_id: str) -> Explanation | None:
     """Everything about one entry of the branch in this pass; None when the branch has no such entry."""
-    entry = next((entry for entry in transcript.entries if entry.id == entry_id), None)
-    if entry is None:
-        return None
+    return next(explain_all(transcript, plan, settlement, frozenset([entry_id])), None)
+
+
+def explain_all(
+    transcript: Transcript, plan: Plan, settlement: Settlement, wanted: frozenset[str]
+) -> Iterator[Explanation]:
+    """The same about each wanted entry, in the branch's order; what they share is read once."""
+    ground = read_ground(transcript, plan)
+    return (_explain(ground, settlement, entry) for entry in transcript.entries if entry.id in wanted)
+
+
+def _explain(ground: Ground, settlement: Settlement, entry: Entry) -> Explanation:
+    transcript, plan, entry_id = ground.transcript, ground.plan, entry.id
     decision = next((item for item in settlement.decisions if item.entry_id == entry_id), None)
     exchange = next((item for item in plan.items.exchanges if entry_id in item.entry_ids), None)
     whole = _decision_on(exchange, settlement)
@@ -80,7 +90,7 @@ def explain(transcript: Transcript, plan: Plan, settlement: Settlement, entry_id
         reason=told.reason if told else "",
         before_chars=told.before_chars if told else 0,
         after_chars=told.after_chars if told else 0,
-        rule=_rule(transcript, plan, settlement, entry, decision, whole),
+        rule=_rule(ground, settlement, entry, decision, whole),
         segments=read_votes(plan, settlement, entry_id) if decision and decision.kind == "large" else (),
         costs=bill_lines(settlement.gates) if told and (told.replacement or told.reason == DEFERRED) else (),
         shown=_shown(transcript, entry),
@@ -95,18 +105,14 @@ def explanation_text(explanation: Explanation) -> str:
 
 
 def _rule(
-    transcript: Transcript,
-    plan: Plan,
-    settlement: Settlement,
-    entry: Entry,
-    decision: Decision | None,
-    whole: Decision | None,
+    ground: Ground, settlement: Settlement, entry: Entry, decision: Decision | None, whole: Decision | None
 ) -> str:
+    plan = ground.plan
     parts = [why_decided(decision, plan, settlement)] if decision else []
     if whole is not None:
         inside = f"It belongs to the exchange of {one_line(whole.entry_id)}, which goes or stays as a whole."
         parts += [inside, why_decided(whole, plan, settlement)]
-    return " ".join(parts) or why_left_alone(transcript, plan, entry)
+    return " ".join(parts) or why_left_alone(ground, entry)
 
 
 def _decision_on(exchange: OldExchange | None, settlement: Settlement) -> Decision | None:

@@ -1,5 +1,7 @@
 """Why a pass has no decision on an entry: the first rule that ruled it out, as a sentence."""
 
+from msgspec import Struct
+
 from context_guard.candidates import is_old_enough, is_recall, may_edit
 from context_guard.checkpoint import item_targets
 from context_guard.config import Config
@@ -14,10 +16,31 @@ from context_guard.transcript import EDITABLE, Entry, Image, Opaque, Text, Trans
 NO_RULE = "No rule of this pass is about it."
 
 
-def why_left_alone(transcript: Transcript, plan: Plan, entry: Entry) -> str:
+class Ground(Struct, frozen=True):
+    """What the rules go by, read once for all entries of a branch."""
+
+    transcript: Transcript
+    plan: Plan
+    context: tuple[Entry, ...]
+    spans: tuple[Span, ...]
+    collected: frozenset[str]
+    """Every entry that could be judged, or that goes with one."""
+
+
+def read_ground(transcript: Transcript, plan: Plan) -> Ground:
+    return Ground(
+        transcript=transcript,
+        plan=plan,
+        context=shown(transcript),
+        spans=find_spans(transcript, plan.config, plan.boundary),
+        collected=item_targets(plan.collected),
+    )
+
+
+def why_left_alone(ground: Ground, entry: Entry) -> str:
     """For an entry of the branch that is neither an item of the pass nor part of one."""
+    transcript, plan, context, spans = ground.transcript, ground.plan, ground.context, ground.spans
     config = plan.config
-    context = shown(transcript)
     place = next((place for place, item in enumerate(context) if item.id == entry.id), None)
     if entry.role == "meta":
         return "It is no message: no model sees it."
@@ -33,9 +56,8 @@ def why_left_alone(transcript: Transcript, plan: Plan, entry: Entry) -> str:
         return "The guard is off (enabled is false)."
     if plan.phase == "mid-run" and not config.mid_run:
         return "Checkpoints are off (midRun is false)."
-    if entry.id in item_targets(plan.collected):
+    if entry.id in ground.collected:
         return _held_back(plan)
-    spans = find_spans(transcript, config, plan.boundary)
     if not spans:
         return "There is no prompt in this branch."
     if plan.phase == "run-end" and not spans[-1].is_finished:

@@ -5,7 +5,7 @@ between them in the output.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
@@ -13,7 +13,7 @@ from context_guard.candidates import Candidate
 from context_guard.chunks import Cut
 from context_guard.config import Config
 from context_guard.cuts.headings import headings_of
-from context_guard.gaps import Elision, Stretch, Trim, elide, find_stretches, show_lines
+from context_guard.gaps import Elision, Stretch, Trim, elide, find_stretches, show_lines, whole_stretch
 from context_guard.omissions import omission_line, removal_note
 from context_guard.records import Phase
 from context_guard.signs import sign_of
@@ -37,7 +37,8 @@ class Rendering(Struct, frozen=True):
     text: str
     kept_lines: int
     total_lines: int
-    shown: LineRanges
+    stretches: tuple[Stretch, ...] = ()
+    """What stays and what goes of the output, in order; every line is in one."""
 
 
 def render(
@@ -53,9 +54,8 @@ def render(
     parts of `elisions`."""
     total = cut.chunks[-1].end
     if not kept:
-        return Rendering(
-            text=_removed(candidate, cut, config, _why(config, phase)), kept_lines=0, total_lines=total, shown=()
-        )
+        removed = _removed(candidate, cut, config, _why(config, phase))
+        return Rendering(text=removed, kept_lines=0, total_lines=total, stretches=(whole_stretch(cut),))
     notice = notice_start(candidate.text.split("\n")) if config.keep_notices else total
     stretches = find_stretches(candidate.text, cut, frozenset(kept), trims or {}, notice)
     if config.hard_keeps:
@@ -75,7 +75,7 @@ def render(
     )
     text = header + "".join(_body(candidate, cut, stretches, config))
     return Rendering(
-        text=without_lone_surrogates(text), kept_lines=kept_lines, total_lines=total, shown=_shown(stretches)
+        text=without_lone_surrogates(text), kept_lines=kept_lines, total_lines=total, stretches=tuple(stretches)
     )
 
 
@@ -137,7 +137,7 @@ def _kept_lines(stretches: list[Stretch], kept: int, total: int) -> str:
     return f"{kept} of {plural(total, 'line')}, {parts} of them in part"
 
 
-def _shown(stretches: list[Stretch]) -> LineRanges:
+def kept_ranges(stretches: Sequence[Stretch]) -> LineRanges:
     """The lines of which something stays, as few ranges as possible."""
     found: list[tuple[int, int]] = []
     for each in stretches:

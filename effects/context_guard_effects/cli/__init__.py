@@ -15,7 +15,7 @@ from context_guard_effects.cli.output import warn
 
 COMMANDS = (
     *("distill", "explain", "status", "stage", "trace", "recall", "doctor", "config", "judge"),
-    "audit",
+    *("audit", "report"),
     *("replay", "diff", "case"),
     *("store", "pin", "unpin", "restore", "why"),
     *("install", "uninstall", "bridge"),
