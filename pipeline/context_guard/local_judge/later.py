@@ -1,4 +1,4 @@
-"""How much of what the work needs later each part holds, for its size.
+"""Mid-run: how much of what the rest of the run needs each part holds, for its size.
 
 What will be needed is spread thin and hard to tell part by part, while a small output costs little to keep and saves an
 extra step when it is needed. So the measure is need per character, partly the part's own and partly its output's, and
@@ -8,6 +8,7 @@ it falls with the size of the output.
 from context_guard.local_judge.features import Features
 from context_guard.local_judge.passages import Passage
 from context_guard.local_judge.rates import Rates
+from context_guard.local_judge.reading import Read
 from context_guard.local_judge.weights import Rule
 
 SCALE = 1_000
@@ -15,10 +16,11 @@ SMALLEST = 4_000
 """The smallest outputs that were learnt from: a smaller one is worth no more room than they are."""
 
 
-def later_rates(model: Rates, features: tuple[Features, ...], coverage: Features, context: Features) -> list[float]:
-    shared = {f"w.{name}": value for name, value in coverage.items()}
-    shared |= {f"c.{name}": value for name, value in context.items()}
-    return [model.rate({**shared, **{f"p.{name}": value for name, value in each.items()}}) for each in features]
+def later_rates(model: Rates, read: Read, standing: Features) -> list[float]:
+    shared = {f"w.{name}": value for name, value in read.coverage.items()}
+    shared |= {f"c.{name}": value for name, value in read.context.items()}
+    shared |= {f"r.{name}": value for name, value in standing.items()}
+    return [model.rate({**shared, **{f"p.{name}": value for name, value in each.items()}}) for each in read.parts]
 
 
 def choose_later(

@@ -9,7 +9,7 @@ set by hand. The rules were set on real sessions, cross-validated, so that the l
 import msgspec
 from msgspec import Struct
 
-from context_guard.local_judge.learnt import ANSWER, LATER_END, LATER_MID
+from context_guard.local_judge.learnt import ANSWER, LATER_MID, STAY
 from context_guard.local_judge.odds import Logistic
 from context_guard.local_judge.rates import Rates
 
@@ -34,8 +34,10 @@ class Rule(Struct, frozen=True):
     """How fast the worth falls with the size of the output."""
     answer_power: float
     """How fast what the answer rests on counts less the likelier it is that it rests on nothing here."""
-    open_power: float
-    """How much less later need counts the more the answer rests on the output: then the answer says what matters."""
+    stay: float
+    """From this worth on an output stays as it is."""
+    stay_none: float
+    """But not from this P(nothing is needed) on."""
     top: float
     """The likeliest parts of every output are kept up to this share of its later need."""
     small: float
@@ -53,8 +55,10 @@ class Weights(Struct, frozen=True):
     """P(needed) of a small output."""
     exchange: Logistic
     """P(relevant) of an old exchange."""
-    later_end: Rates
-    """How much of what later runs need a part holds."""
+    stay_end: Rates
+    """How much of what later runs need an output holds, by where it stands in its run."""
+    stay_mid: Rates
+    """The same of what the rest of the run needs."""
     later_mid: Rates
     """How much of what the rest of the run needs a part holds."""
     run_end: Rule
@@ -86,6 +90,7 @@ class Learnt(Struct, frozen=True):
 
 
 LEARNT = msgspec.json.decode(ANSWER, type=Learnt)
+_STAY = msgspec.json.decode(STAY, type=dict[str, Rates])
 
 WEIGHTS = Weights(
     part=LEARNT.part,
@@ -125,7 +130,8 @@ WEIGHTS = Weights(
             ("args_share", 5.7),
         ),
     ),
-    later_end=msgspec.json.decode(LATER_END, type=Rates),
+    stay_end=_STAY["stay_end"],
+    stay_mid=_STAY["stay_mid"],
     later_mid=msgspec.json.decode(LATER_MID, type=Rates),
     run_end=Rule(
         recall=0.93,
@@ -133,11 +139,12 @@ WEIGHTS = Weights(
         none=0.9,
         vague_recall=0.985,
         vague_floor=0.005,
-        later=0.09,
+        later=0.0,
         part_share=0.1,
         size_power=0.3,
         answer_power=3.0,
-        open_power=0.5,
+        stay=1.0,
+        stay_none=0.97,
         top=0.0,
         small=0.05,
     ),
@@ -151,7 +158,8 @@ WEIGHTS = Weights(
         part_share=1.4,
         size_power=0.1,
         answer_power=1.0,
-        open_power=0.0,
+        stay=1.0,
+        stay_none=1.1,
         top=0.15,
         small=0.03,
     ),
