@@ -190,7 +190,9 @@ def test_superseded_output_mid_run_goes_where_the_current_one_stays() -> None:
         latest_note="I will raise MAX_DELAY in backoff_delay.",
         later_calls=("grep `BASE_DELAY`",),
     )
-    late = msgspec.structs.replace(current, superseded="this file was changed after this read (edit src/retry.py)")
+    late = msgspec.structs.replace(
+        current, superseded="the same file range was read again later (read src/retry.py, 3 turns later)"
+    )
     assert RETRY in kept(current, "mid-run").kept
     assert kept(late, "mid-run").kept == ()
 
@@ -302,7 +304,7 @@ def test_without_parts_there_is_no_answer() -> None:
     assert isinstance(judge_locally(ask(output(()))), Unanswered)
 
 
-LONG = ("a.py:1:" * 50_000, "x" * 500_000, "\n" * 100_000, "a_" * 100_000, "`" * 999, "1" * 9_999)
+MANY_TESTS = ("a.py:1:" * 50_000, "x" * 500_000, "\n" * 100_000, "a_" * 100_000, "`" * 999, "1" * 9_999)
 HOSTILE = st.one_of(st.text(st.characters(), max_size=300), st.sampled_from(["", "\0", "\ud83d", *LONG]))
 
 
@@ -350,16 +352,16 @@ def run_of(*results: RunResult, notes: str = "", turns: int = 9) -> Span:
 
 
 PADDED = "\n".join(CHUNKS).ljust(5_000)
-LONG = "\n".join(f"ok {number} - passes {number % 7}" for number in range(20_000))
+MANY_TESTS = "\n".join(f"ok {number} - passes {number % 7}" for number in range(20_000))
 
 
-def kept_in(run: Span, chunks: tuple[str, ...] = CHUNKS) -> KeepSet:
-    segment = Segment(entry_id="e1", index=0, of=1, chunks=tuple(range(len(chunks))), chars=1)
-    request = msgspec.structs.replace(ask(output(chunks)), run=run)
+def kept_in(run: Span) -> KeepSet:
+    segment = Segment(entry_id="e1", index=0, of=1, chunks=tuple(range(len(CHUNKS))), chars=1)
+    request = msgspec.structs.replace(ask(output(CHUNKS)), run=run)
     return decide_keep_set(segment, judge_locally(request), CONFIG)
 
 
-LARGE = (result("e2", LONG, 1, "bash", '{"command": "make check"}'),) * 3
+LARGE = (result("e2", MANY_TESTS, 1, "bash", '{"command": "make check"}'),) * 3
 """So much beside an output that leaving the run alone would cost a lot."""
 
 

@@ -33,7 +33,7 @@ Model = dict[str, Any]
 
 
 def learn(made_up: Sequence[Row], run_end: Sequence[Row], mid_run: Sequence[Row]) -> Model:
-    """All models as plain data; without real sessions the two rates are left out."""
+    """All models as plain data; without real sessions the rates of later need are left out."""
     told = [row for row in run_end if row.has_answer]
     rows = [
         (row, part, answer, 1 / row.chunks**0.5)
@@ -69,9 +69,8 @@ def learn(made_up: Sequence[Row], run_end: Sequence[Row], mid_run: Sequence[Row]
     )
     model = {"part": part, "none": none}
     if run_end:
-        model["stay_end"] = _stay(run_end)
+        model["stay"] = _stay(run_end)
     if mid_run:
-        model["stay_mid"] = _stay(mid_run)
         model["later_mid"] = _rates(mid_run)
     return model
 

@@ -22,6 +22,7 @@ from context_guard.local_judge.standing import Standing, newer_texts, read_stand
 from context_guard.local_judge.stay import stay_worth
 from context_guard.local_judge.weights import Rule, Weights
 from context_guard.requests import FOCUS, KEEP_WHOLE, NONE, WHOLE, Request
+from context_guard.superseded import is_repeated
 
 UNCLEAR = "unclear"
 """In `raw` when there was no ground for a judgement, and all is kept for that."""
@@ -62,18 +63,17 @@ def judge_output(
     if _is_unclear(query, passages, needed, none, rule):
         return _unclear(request, ids), ((UNCLEAR, 1.0), *raw)
     standing = read_standing(request)
-    if none < rule.stay_none and not late and _stays(standing, rule, settings, weights):
+    if request.phase == "mid-run":
+        gone = exp(-late if is_repeated(state.superseded) else 0.0)
+        rates = [rate * gone for rate in later_rates(weights.later_mid, read, standing.own)]
+        kept = choose_later(rates, passages, read.context["segments"], rule.later * _slack(settings))
+    elif none < rule.stay_none and not late and _stays(standing, rule, settings, weights):
         kept, raw = set(range(len(ids))), ((STAYS, 1.0), *raw)
-    elif request.phase == "mid-run":
-        rates = [rate * exp(-late) for rate in later_rates(weights.later_mid, read, standing.own)]
-        top, least = 0.0 if late else rule.top, rule.later * _slack(settings)
-        kept = choose_later(rates, passages, read.context["segments"], least, top, rule)
-        kept = set() if none >= rule.none and not query.is_foreign and not sure_whole else kept
     else:
         kept = cover_keys(passages, needed, newer_texts(request))
         if none < rule.none or query.is_foreign or sure_whole:
             rests = min(1.0, (1 - none) / _SOME) ** rule.answer_power
-            kept |= _answered(passages, [rests * p for p in needed], rule, settings)
+            kept |= _answered(passages, [rests * p for p in needed], standing, rule, settings)
         elif not standing.is_known:
             kept = set()
     none = _none(none, bool(kept), rule)
@@ -89,14 +89,17 @@ def _stays(standing: Standing, rule: Rule, settings: Settings, weights: Weights)
     """Whether the output stays as it is for what its run tells."""
     if not standing.is_known:
         return False
-    model = weights.stay_mid if rule is weights.mid_run else weights.stay_end
-    return stay_worth(model, standing.own, standing.run) >= rule.stay * _slack(settings)
+    return stay_worth(weights.stay, standing.own, standing.run) >= rule.stay * _slack(settings)
 
 
-def _answered(passages: tuple[Passage, ...], needed: list[float], rule: Rule, settings: Settings) -> set[int]:
+def _answered(
+    passages: tuple[Passage, ...], needed: list[float], standing: Standing, rule: Rule, settings: Settings
+) -> set[int]:
     """What the answer probably rests on beside its own strings."""
     if not any(passage.keys or passage.identifiers or passage.quotes or passage.mentions.cited for passage in passages):
         recall, floor = rule.vague_recall, rule.vague_floor
+    elif standing.is_known:
+        recall, floor = rule.run_recall, rule.run_floor
     else:
         recall, floor = rule.recall, rule.floor
     share = settings.keep_share ** (log(recall) / log(USUAL_SHARE))
