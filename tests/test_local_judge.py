@@ -304,7 +304,7 @@ def test_without_parts_there_is_no_answer() -> None:
     assert isinstance(judge_locally(ask(output(()))), Unanswered)
 
 
-MANY_TESTS = ("a.py:1:" * 50_000, "x" * 500_000, "\n" * 100_000, "a_" * 100_000, "`" * 999, "1" * 9_999)
+LONG = ("a.py:1:" * 50_000, "x" * 500_000, "\n" * 100_000, "a_" * 100_000, "`" * 999, "1" * 9_999)
 HOSTILE = st.one_of(st.text(st.characters(), max_size=300), st.sampled_from(["", "\0", "\ud83d", *LONG]))
 
 

@@ -1,8 +1,8 @@
 """Every constant of the local judge, in one value: `WEIGHTS`.
 
 `part`, `none`, `stay` and `later_mid` are learnt (`learnt/`, written by `benchmarks/train_local_judge`;
-docs/local-judge.md says from what and how well). `small` and `exchange` were fitted once on made-up items and rounded by hand, `whole` was
-set by hand. The rules were set on real sessions, cross-validated, so that the labelled outputs of
+docs/local-judge.md says from what and how well). `small` and `exchange` were fitted once on made-up items and rounded
+by hand, `whole` was set by hand. The rules were set on real sessions, cross-validated, so that the labelled outputs of
 `benchmarks/judge_bed.py`, which nothing was learnt from, stay above their floor.
 """
 
