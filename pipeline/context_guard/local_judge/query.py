@@ -15,6 +15,8 @@ from context_guard.span import Span
 from context_guard.text import clip, trim
 
 FIELD_CHARS = 16_000
+LONGEST_ANSWER = 64_000
+"""Of a longer answer the strings of its head and its tail are looked for."""
 MOST_QUOTES = 60
 RUNS_REMEMBERED = 8
 """The requests of a run ask about the same question and answer."""
@@ -83,7 +85,8 @@ def read_query(request: Request) -> Query:
 def _keys_in_run(run: Span, known: str) -> Keys:
     """The keys of the whole answer but for those that the agent had written before, which stay to be read there."""
     own = (known, run.notes, *(call.args for call in run.calls))
-    return read_keys(run.answer, affirmed(run.answer), "\n".join(own))
+    answer = clip(run.answer, LONGEST_ANSWER)
+    return read_keys(answer, affirmed(answer), "\n".join(own))
 
 
 @lru_cache(maxsize=RUNS_REMEMBERED)

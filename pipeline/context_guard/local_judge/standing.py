@@ -23,7 +23,7 @@ CLOSING = 200
 
 _DEFAULTS = Config()
 _EDIT = re.compile(r"edit|write|patch|replace|create", re.IGNORECASE)
-_FILE = re.compile(r"[\w-]+\.\w{1,6}\b")
+_FILE = re.compile(r"(?<![\w-])[\w-]{1,100}\.\w{1,6}\b")
 _SHORTEST_FILE = 5
 
 
