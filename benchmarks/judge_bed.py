@@ -42,6 +42,8 @@ CONFIG = Config()
 class Judged(Struct, frozen=True):
     prediction: dict[str, Any]
     """As the scorer reads it."""
+    by_original_cuts: dict[str, Any]
+    """The same lines, with the probabilities of the chunks that the original cuts."""
     chars: int
     seconds: float
     """CPU time of the judge alone."""
@@ -58,9 +60,13 @@ def judge_case(case: dict[str, Any], config: Config = CONFIG) -> Judged:
         return outcome
 
     cutting = cut_case(case, config, timed)
-    chunks = [[first + 1, stop, chance] for first, stop, chance, _ in cutting.chunks]
-    prediction = {**_prediction(case, cutting), "chunks": chunks}
-    return Judged(prediction, len(case["output"]), seconds)
+    lines = _prediction(case, cutting)
+    original = cut_case(case, Config.original(), judge_locally)
+    return Judged(lines | _chances(cutting), lines | _chances(original), len(case["output"]), seconds)
+
+
+def _chances(cutting: Cutting) -> dict[str, Any]:
+    return {"chunks": [[first + 1, stop, chance] for first, stop, chance, _ in cutting.chunks]}
 
 
 def _prediction(case: dict[str, Any], cutting: Cutting) -> dict[str, Any]:
@@ -118,6 +124,8 @@ def main(arguments: list[str]) -> int:
     sets = scorer.load()
     judged = {case["id"]: judge_case(case) for cases in sets.values() for case in cases}
     scorer.report(JUDGE, sets, {name: each.prediction for name, each in judged.items()})
+    print("\nThe same lines, chunk figures on the cuts of the original:")
+    scorer.report(JUDGE, sets, {name: each.by_original_cuts for name, each in judged.items()})
     rates = sorted(1_000 * each.seconds / each.chars * 2_000 for each in judged.values())
     total = 1_000 * sum(each.seconds for each in judged.values()) / sum(each.chars for each in judged.values())
     slowest = max(judged.values(), key=lambda each: each.seconds)

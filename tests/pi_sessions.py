@@ -23,7 +23,7 @@ def user(id: str, text: Any = "hello", **more: Any) -> Json:
 
 
 def calling(id: str, call_id: str, **more: Any) -> Json:
-    call = {"type": "toolCall", "id": call_id, "name": "bash", "arguments": {"command": "ls", "n": 1}}
+    call = {"type": "toolCall", "id": call_id, "name": "bash", "arguments": {"command": "make", "n": 1}}
     return message(id, {"role": "assistant", "content": [call], **more})
 
 

@@ -28,7 +28,7 @@ def test_distill_shows_each_output_and_changes_nothing(session: Path) -> None:
     before = session.read_bytes()
     run = guard("distill", session)
     assert (run.exit_code, run.stderr) == (0, "")
-    assert "bash `ls`" in run.stdout
+    assert "bash `make`" in run.stdout
     assert "distilled" in run.stdout
     assert "kw" in run.stdout
     last = run.stdout.splitlines()[-1]
@@ -438,8 +438,8 @@ def test_trace_writes_the_files(session: Path, tmp_path: Path) -> None:
     run = guard("trace", session, "-o", folder)
     names = ("trace.txt", "replacement.txt", "record.json", "trace.json")
     assert run.stdout.split() == [str(folder / name) for name in names]
-    assert "output r1 bash `ls`" in (folder / "trace.txt").read_text()
-    assert (folder / "replacement.txt").read_text().startswith("== r1 bash `ls`\n[context-guard] Distilled")
+    assert "output r1 bash `make`" in (folder / "trace.txt").read_text()
+    assert (folder / "replacement.txt").read_text().startswith("== r1 bash `make`\n[context-guard] Distilled")
     assert NEEDED in (folder / "replacement.txt").read_text()
     record = json.loads((folder / "record.json").read_bytes())
     assert record.keys().isdisjoint({"ms", "costUsd"})

@@ -17,7 +17,7 @@ from context_guard.cuts.kinds import Kind
 from context_guard.cuts.listings import find_rows
 from context_guard.cuts.logs import find_entries
 from context_guard.cuts.long_lines import find_stops
-from context_guard.cuts.markdown import find_sections
+from context_guard.cuts.markdown import find_sections, section_lines
 from context_guard.cuts.outline import find_outline
 from context_guard.cuts.pieces import Piece
 from context_guard.cuts.testlogs import find_failures
@@ -282,6 +282,11 @@ def test_a_section_begins_at_its_heading() -> None:
     assert [("", "# Pool +1"), ("", "## Closing +3"), ("", "### Late +1")] == parts(
         TEXT, find_sections(TEXT.split("\n"))
     )
+
+
+def test_a_document_without_a_heading_outside_its_code_has_no_sections() -> None:
+    """Headings that stand in a fenced block, as a quoted log has them, are none: every line is without one."""
+    assert section_lines(["```", "# one", "# two", "- a"]) == [-1] * 4
 
 
 def test_a_huge_line_is_cut_behind_what_ends_there() -> None:

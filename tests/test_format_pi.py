@@ -239,7 +239,7 @@ def test_an_entry_with_everything() -> None:
     )
     transcript = read(data).unwrap()
     model = Model("p", "m", "a")
-    visible = (ToolCall(id="c1", name="bash", args='{"command":"ls","n":1}'),)
+    visible = (ToolCall(id="c1", name="bash", args='{"command":"make","n":1}'),)
     assert (
         Entry(
             id="a",

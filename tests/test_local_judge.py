@@ -15,11 +15,19 @@ import context_guard
 from context_guard.answers import Answers, Unanswered
 from context_guard.config import Config
 from context_guard.history import Exchange, History
+from context_guard.judge_copy import write_copy
 from context_guard.keep_sets import KeepSet, decide_keep_set
 from context_guard.local_judge import JUDGE, Settings, judge_locally
+from context_guard.local_judge.cover import cover_keys
+from context_guard.local_judge.passages import read_passages
+from context_guard.local_judge.places import Source
+from context_guard.local_judge.query import read_query
+from context_guard.local_judge.standing import newer_texts
 from context_guard.records import Phase
 from context_guard.requests import FOCUS, KEEP_WHOLE, Choice, Part, Request, RequestKind, State, YesNo, chunk_id
 from context_guard.segments import Segment
+from context_guard.span import RunResult, Span
+from context_guard.system_one import encode_request
 
 CONFIG = Config()
 
@@ -182,7 +190,9 @@ def test_superseded_output_mid_run_goes_where_the_current_one_stays() -> None:
         latest_note="I will raise MAX_DELAY in backoff_delay.",
         later_calls=("grep `BASE_DELAY`",),
     )
-    late = msgspec.structs.replace(current, superseded="this file was changed after this read (edit src/retry.py)")
+    late = msgspec.structs.replace(
+        current, superseded="the same file range was read again later (read src/retry.py, 3 turns later)"
+    )
     assert RETRY in kept(current, "mid-run").kept
     assert kept(late, "mid-run").kept == ()
 
@@ -317,3 +327,71 @@ def test_any_text_gets_an_answer_to_every_question(
     assert [question.id for question in request.questions] == [each.id for each in answers.answers]
     given_out = [p for _, p in answers.raw] + [answers.yes_no(part.id) for part in request.state.parts]
     assert all(p is not None and 0 <= p <= 1 for p in given_out)
+
+
+def result(name: str, text: str, turn: int, tool: str = "read", args: str = '{"path": "src/a.py"}') -> RunResult:
+    return RunResult(
+        entry_id=name, tool=tool, args=args, turn=turn, text=text, is_error=False, is_text_only=True, is_raw=True
+    )
+
+
+def run_of(*results: RunResult, notes: str = "", turns: int = 9) -> Span:
+    return Span(
+        start_id="e0",
+        start=0,
+        end=1,
+        question=RETRY_QUESTION,
+        answer=RETRY_ANSWER,
+        latest=RETRY_ANSWER,
+        notes=notes,
+        history=History(),
+        turns=turns,
+        calls=(),
+        results=results,
+    )
+
+
+PADDED = "\n".join(CHUNKS).ljust(5_000)
+MANY_TESTS = "\n".join(f"ok {number} - passes {number % 7}" for number in range(20_000))
+
+
+def kept_in(run: Span) -> KeepSet:
+    segment = Segment(entry_id="e1", index=0, of=1, chunks=tuple(range(len(CHUNKS))), chars=1)
+    request = msgspec.structs.replace(ask(output(CHUNKS)), run=run)
+    return decide_keep_set(segment, judge_locally(request), CONFIG)
+
+
+LARGE = (result("e2", MANY_TESTS, 1, "bash", '{"command": "make check"}'),) * 3
+"""So much beside an output that leaving the run alone would cost a lot."""
+
+
+def test_what_a_local_judge_knows_of_the_run_never_leaves_the_machine() -> None:
+    """The run goes with a request in memory alone: the copy for a remote judge has none, its bytes are the same."""
+    plain = ask(output(CHUNKS))
+    told = msgspec.structs.replace(plain, run=run_of(result("e1", PADDED, 1), notes="SECRET-NOTE"))
+    assert write_copy(told).run is None
+    assert encode_request(write_copy(plain), "m") == encode_request(write_copy(told), "m")
+    assert encode_request(plain, "m") == encode_request(told, "m")
+
+
+def test_an_output_of_a_small_run_stays_where_the_same_in_a_large_one_is_distilled() -> None:
+    """What leaving a run alone costs grows with its size; what losing a need costs does not."""
+    own = result("e1", PADDED, 8)
+    assert kept_in(run_of(own)).kept == tuple(range(len(CHUNKS)))
+    assert len(kept_in(run_of(*LARGE, own)).kept) < len(CHUNKS)
+
+
+def test_a_string_of_the_answer_is_kept_once_in_a_run() -> None:
+    """The newest output that holds what the answer took keeps it; what the agent had written itself needs no output."""
+    parts = ("x = 1", "BASE_DELAY_SECONDS = 5")
+    alone = msgspec.structs.replace(run_of(*LARGE, result("e1", PADDED, 0)), answer="It waits BASE_DELAY_SECONDS.")
+    newer = result("e3", parts[1].ljust(5_000), 8)
+
+    def covered(run: Span) -> set[int]:
+        request = msgspec.structs.replace(ask(output(parts, answer=run.answer)), run=run)
+        passages = read_passages(parts, read_query(request), Source(), None)
+        return cover_keys(passages, [0.0, 0.0], newer_texts(request))
+
+    assert covered(alone) == {1}
+    assert covered(msgspec.structs.replace(alone, results=(*alone.results, newer))) == set()
+    assert covered(msgspec.structs.replace(alone, notes="BASE_DELAY_SECONDS is what it waits.")) == set()

@@ -19,7 +19,7 @@ from context_guard.holds import Holds, find_holds
 from context_guard.records import Phase
 from context_guard.requests import Request, build_request
 from context_guard.segments import Segment, pack_segments
-from context_guard.span import Call, Span
+from context_guard.span import Call, RunResult, Span
 from context_guard.superseded import superseded_by
 from context_guard.text import clip, trim
 
@@ -112,8 +112,25 @@ def _read_span(item: Item) -> Span:
         history=_read_history(item.get("history") or {}),
         turns=turn + 1,
         calls=tuple(calls),
-        results=(),
+        results=tuple(_read_results(item, calls)),
     )
+
+
+def _read_results(item: Item, calls: list[Call]) -> Iterator[RunResult]:
+    by_id = {call.id: call for call in calls}
+    for entry in item["entries"]:
+        if entry.get("candidate"):
+            call = by_id.get(entry.get("tool_call_id"))
+            yield RunResult(
+                entry_id=entry["id"],
+                tool=entry.get("tool_name") or (call.name if call else "") or "tool",
+                args=call.args if call else "",
+                turn=call.turn if call else None,
+                text=entry["text"],
+                is_error=bool(entry.get("is_error")),
+                is_text_only=True,
+                is_raw=True,
+            )
 
 
 def _read_history(history: Item) -> History:

@@ -142,7 +142,7 @@ def _read_folds(path: Path | None) -> tuple[Weights, ...]:
         msgspec.structs.replace(
             WEIGHTS,
             **{
-                name: msgspec.convert(each, Rates if name.startswith("later") else Logistic)
+                name: msgspec.convert(each, Logistic if name in ("part", "none") else Rates)
                 for name, each in fold.items()
             },
         )

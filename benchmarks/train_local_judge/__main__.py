@@ -86,11 +86,14 @@ def _fingerprint(cases: list[Case], items: list[Item]) -> str:
 
 def write_modules(folder: Path, made: Model, model: Model) -> None:
     """One module a model. The rates of later need stay as they are where nothing was there to learn them from."""
-    answer = {"made": made, **{name: value for name, value in model.items() if not name.startswith("later")}}
+    answer = {"made": made, **{name: value for name, value in model.items() if name in ("part", "none")}}
     modules = {"answer": ("What the answer rests on; `made` says how all of it was learnt.", answer)}
-    for name, when in (("later_end", "when a run has ended"), ("later_mid", "while a run goes on")):
+    for name, told in (
+        ("later_mid", "What the rest of a run needs, part by part."),
+        ("stay", "What later runs need of an output, by where it stands in its run."),
+    ):
         if name in model:
-            modules[name] = (f"What later work needs, {when}.", model[name])
+            modules[name] = (told, model[name])
     for name, (told, value) in modules.items():
         (folder / f"{name}.py").write_text(_module(name, told, value), encoding="utf-8")
 

@@ -18,7 +18,9 @@ REAL_WEIGHT = 0.6
 """Of a real output beside a made-up one: real answers quote less of what they rest on."""
 REAL_DEAD_END = 0.15
 """Of a real output that the answer does not quote: it may rest on it in other words."""
-REGULAR_PART, REGULAR_NONE, REGULAR_RATE = 0.1, 0.05, 3e-3
+REGULAR_PART, REGULAR_NONE, REGULAR_RATE, REGULAR_STAY = 0.1, 0.05, 3e-3, 0.02
+RUN_POWER = 0.75
+"""A run counts with its needs to the power of 1 minus this: 1 counts runs, 0 needs."""
 BOUND = 4.0
 """Deviations from the mean beyond which a feature counts no further."""
 TREES = {
@@ -31,7 +33,7 @@ Model = dict[str, Any]
 
 
 def learn(made_up: Sequence[Row], run_end: Sequence[Row], mid_run: Sequence[Row]) -> Model:
-    """All models as plain data; without real sessions the two rates are left out."""
+    """All models as plain data; without real sessions the rates of later need are left out."""
     told = [row for row in run_end if row.has_answer]
     rows = [
         (row, part, answer, 1 / row.chunks**0.5)
@@ -66,9 +68,10 @@ def learn(made_up: Sequence[Row], run_end: Sequence[Row], mid_run: Sequence[Row]
         [each for each, _, _ in outputs], [y for _, y, _ in outputs], [w for _, _, w in outputs], REGULAR_NONE
     )
     model = {"part": part, "none": none}
-    for name, sessions in (("later_end", run_end), ("later_mid", mid_run)):
-        if sessions:
-            model[name] = _rates(sessions)
+    if run_end:
+        model["stay"] = _stay(run_end)
+    if mid_run:
+        model["later_mid"] = _rates(mid_run)
     return model
 
 
@@ -96,24 +99,42 @@ def _rates(rows: Sequence[Row]) -> Model:
     trees = lightgbm.LGBMRegressor(**TREES).fit(x, y / y.mean())
     # A constant part keeps both halves at a mean of 1, so that one threshold holds for every fit.
     bias = float(line.intercept_) - np.log(line.predict(bounded).mean()) - np.log(trees.predict(x).mean())
-    slopes = line.coef_ / scale.scale_
-    bias -= float((line.coef_ * scale.mean_ / scale.scale_).sum())
+    shapes = [_tree(info["tree_structure"]) for info in trees.booster_.dump_model()["tree_info"]]
+    return _plain(names, float(bias), line.coef_, scale, 0.5) | {"trees": shapes}
+
+
+def _stay(rows: Sequence[Row]) -> Model:
+    """Linear alone: boosted trees over the same facts did worse on sessions left out."""
+    rows = [row for row in rows if row.is_first]
+    names = list(rows[0].standing)
+    x = np.array([[row.standing[name] for name in names] for row in rows])
+    y = np.array([row.all_later * max(1, row.needs) ** (1 - RUN_POWER) for row in rows])
+    scale = preprocessing.StandardScaler().fit(x)
+    bounded = np.clip(scale.transform(x), -BOUND, BOUND)
+    line = linear.PoissonRegressor(alpha=REGULAR_STAY, max_iter=500).fit(bounded, y / y.mean())
+    return _plain(names, float(line.intercept_), line.coef_, scale, 1.0)
+
+
+def _plain(names: Sequence[str], bias: float, weights: Any, scale: Any, by: float) -> Model:
+    """A linear model over bounded deviations as one over bounded features; `by`: how much of it counts."""
+    slopes = weights / scale.scale_
+    bias -= float((slopes * scale.mean_).sum())
     terms = [
         [
             at,
-            round(float(slope) / 2, 5),
+            round(float(slope) * by, 5),
             *(_short(scale.mean_[at] + side * BOUND * scale.scale_[at]) for side in (-1, 1)),
         ]
         for at, slope in enumerate(slopes)
-        if abs(line.coef_[at]) > 1e-3
+        if abs(weights[at]) > 1e-3
     ]
-    shapes = [_tree(info["tree_structure"]) for info in trees.booster_.dump_model()["tree_info"]]
-    return {"features": names, "bias": round(float(bias) / 2, 5), "terms": terms, "trees": shapes}
+    return {"features": list(names), "bias": round(bias * by, 5), "terms": terms, "trees": []}
 
 
 def _flat(row: Row, part: dict[str, float]) -> dict[str, float]:
     shared = {f"w.{name}": value for name, value in row.coverage.items()}
     shared |= {f"c.{name}": value for name, value in row.context.items()}
+    shared |= {f"r.{name}": value for name, value in row.standing.items()}
     return {**shared, **{f"p.{name}": value for name, value in part.items()}}
 
 

@@ -12,8 +12,9 @@ from context_guard.candidates import Candidate
 from context_guard.chunks import Chunk, cut_chunks
 from context_guard.config import Config
 from context_guard.history import Exchange, History
-from context_guard.local_judge.outputs import Read, read_output
 from context_guard.local_judge.query import read_query
+from context_guard.local_judge.reading import Read, read_output
+from context_guard.local_judge.standing import read_standing
 from context_guard.requests import Request, build_request
 from context_guard.segments import pack_segments
 from context_guard.span import Span
@@ -41,6 +42,14 @@ class Row(Struct, frozen=True):
     fold: int = -1
     has_answer: bool = True
     """Whether the answer rests on the output at all."""
+    standing: dict[str, float] = {}
+    """Where the output stands in its run."""
+    needs: int = 0
+    """How much the run is needed later, in all."""
+    all_later: float = 0.0
+    """As `later`, of the whole output."""
+    is_first: bool = True
+    """Of the segments of its output."""
 
 
 def made_up_rows(cases: Iterable[Case]) -> Iterator[Row]:
@@ -71,6 +80,7 @@ def later_use_rows(item: Item, gold: Item) -> Iterator[Row]:
     for output in outputs:
         entry = output.candidate.entry_id
         rests = {places[entry][line] for use in told for line in use["alts"].get(entry, ())}
+        first = next((s.index for s, r in zip(output.segments, output.requests, strict=True) if r is not None), -1)
         for segment, request in zip(output.segments, output.requests, strict=True):
             if request is not None:
                 read = _read(request)
@@ -84,6 +94,10 @@ def later_use_rows(item: Item, gold: Item) -> Iterator[Row]:
                     siblings=len(outputs),
                     fold=fold_of(item),
                     has_answer=bool(rests),
+                    standing=read_standing(request).own,
+                    needs=len(gold["needs"]),
+                    all_later=sum(worth.get((entry, chunk.index), 0.0) for chunk in output.cut.chunks),
+                    is_first=segment.index == first,
                 )
 
 

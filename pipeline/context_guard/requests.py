@@ -94,6 +94,8 @@ class Request(Struct, frozen=True):
     """The outputs or exchanges asked about; one for a segment."""
     state: State
     questions: tuple[Question, ...]
+    run: Span | None = None
+    """The run that the output is of, for a judge on this machine alone: no wire carries it."""
 
 
 KEEP_WHOLE = "keep_whole"
@@ -129,6 +131,7 @@ def build_request(span: Span, candidate: Candidate, cut: Cut, segment: Segment, 
             ),
             *(yes_no(name, text.chunk, part=part) for name in ids),
         ),
+        run=span,
     )
 
 

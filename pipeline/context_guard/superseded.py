@@ -56,6 +56,11 @@ def superseded_by(tool: str, args: str, turn: int, calls: Iterable[Call], cwd: s
     return ""
 
 
+def is_repeated(superseded: str) -> bool:
+    """Whether that is because the same was shown again; a file that was changed after a read is still worked on."""
+    return " again later" in superseded
+
+
 def same_path(one: str, other: str, cwd: str | None = None) -> bool:
     """Whether two spellings name one file: `./a`, `a`, `x/../a`, `<cwd>/a` and `C:\\\\a`, `c:/a` alike."""
     return _normal_path(one, cwd) == _normal_path(other, cwd)

@@ -89,6 +89,8 @@ Value = tuple[frozenset[str], Any]
 
 
 def planned(plan: "Plan", name: str) -> list[Value]:
+    from msgspec.structs import replace
+
     from context_guard.checkpoint import item_targets
 
     match name:
@@ -110,7 +112,7 @@ def planned(plan: "Plan", name: str) -> list[Value]:
         case "segments":
             return [_value(segment, segment.entry_id) for segment in plan.segments]
         case _:
-            return [_value(request, *request.entry_ids) for request in plan.requests]
+            return [_value(replace(request, run=None), *request.entry_ids) for request in plan.requests]
 
 
 def settled(distilled: "Distilled", name: str) -> list[Value]:

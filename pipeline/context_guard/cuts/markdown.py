@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
 from context_guard.cuts.outline import without_numbers
 from context_guard.cuts.pieces import Piece
@@ -19,14 +20,14 @@ def is_markdown(sample: list[str]) -> bool:
 
 def find_sections(lines: list[str]) -> list[Piece]:
     starts = [0, *(at for at in _headings(lines) if at > 0)]
-    return [Piece(one, other) for one, other in zip(starts, [*starts[1:], len(lines)], strict=True)]
+    return [Piece(one, other) for one, other in pairwise((*starts, len(lines)))]
 
 
 def section_lines(lines: list[str]) -> list[int]:
     """For each line the heading of its section; -1 for a heading and for what stands before the first one."""
     found = [-1] * len(lines)
     starts = list(_headings(lines))
-    for one, other in zip(starts, [*starts[1:], len(lines)], strict=True):
+    for one, other in pairwise((*starts, len(lines))):
         found[one + 1 : other] = [one] * (other - one - 1)
     return found
 

@@ -13,7 +13,7 @@ _LINES = re.compile(r"([0-9]+) lines?(?:; this is part ([0-9]+) of ([0-9]+))?")
 
 
 def context_features(state: State, query: Query, source: Source) -> Features:
-    kind = kind_of(state)
+    kind = kind_of(state.tool, state.args)
     size = _LINES.match(state.size)
     shown = sum(len(part.text) + 1 for part in state.parts)
     segments = float(size[3] or 1) if size else 1.0

@@ -12,6 +12,8 @@ from msgspec import Struct
 MOST_KEYS = 400
 SHINGLE = 6
 SHINGLE_CHARS = 24
+LINE_CHARS = 12
+MOST_LINES = 200
 
 _TOKEN = re.compile(r"[A-Za-z0-9_./\\:@+#-]{0,200}[A-Za-z0-9_]")
 _PIECE = re.compile(r"[A-Za-z0-9_]+")
@@ -28,7 +30,7 @@ class Keys(Struct, frozen=True):
     words: frozenset[str]
     """Single words: names with a structure, long numbers, hashes."""
     strings: tuple[str, ...]
-    """Paths, dotted and hyphenated names."""
+    """Paths, dotted and hyphenated names; whole lines."""
     shingles: tuple[tuple[str, ...], ...]
     """So many words in a row."""
 
@@ -44,11 +46,12 @@ def read_keys(text: str, affirmed: str, known: str) -> Keys:
         words |= dict.fromkeys(_pieces(token))
     for token in _TOKEN.findall(affirmed):
         strings |= dict.fromkeys(_compounds(_PLACE.sub("", token.strip("./\\:@+#-"))))
+    lines = [line for line in _lines(text) if line not in known]
     shingles = dict.fromkeys(_shingles(text))
     return Keys(
         words=frozenset([key for key in words if key not in known][:MOST_KEYS]),
-        strings=tuple([key for key in strings if key not in known][:MOST_KEYS]),
-        shingles=tuple(shingles)[:MOST_KEYS],
+        strings=(*[key for key in strings if key not in known][:MOST_KEYS], *lines[:MOST_LINES]),
+        shingles=tuple([row for row in shingles if " ".join(row) not in known][:MOST_KEYS]),
     )
 
 
@@ -83,6 +86,13 @@ def _compounds(token: str) -> Iterator[str]:
         len(token) >= 10 or (len(token) >= 8 and _FILE.search(token)) or _VERSION.fullmatch(token)
     ):
         yield token
+
+
+def _lines(text: str) -> Iterator[str]:
+    for line in dict.fromkeys(line.strip() for line in text.split("\n")):
+        words = line.split()
+        if len(words) >= 2 and sum(map(len, words)) >= LINE_CHARS:
+            yield line
 
 
 def _shingles(text: str) -> Iterator[tuple[str, ...]]:

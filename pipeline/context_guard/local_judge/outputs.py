@@ -7,26 +7,28 @@ the probabilities before that stand in `raw`.
 
 from collections.abc import Iterator
 from math import exp, log
-from typing import NamedTuple
 
 from context_guard.answers import Answer, ChoiceAnswer, YesNoAnswer
 from context_guard.config import Config
-from context_guard.local_judge.context import context_features
 from context_guard.local_judge.cover import cover_keys
-from context_guard.local_judge.coverage import coverage_features
-from context_guard.local_judge.features import Features, part_features
 from context_guard.local_judge.later import choose_later, later_rates
 from context_guard.local_judge.odds import move, shift
-from context_guard.local_judge.passages import Passage, read_passages
-from context_guard.local_judge.places import read_source
+from context_guard.local_judge.passages import Passage
 from context_guard.local_judge.query import Query
+from context_guard.local_judge.reading import read_output
 from context_guard.local_judge.scope import is_past, scope_features
 from context_guard.local_judge.settings import USUAL_SHARE, Settings
+from context_guard.local_judge.standing import Standing, newer_texts, read_standing
+from context_guard.local_judge.stay import stay_worth
 from context_guard.local_judge.weights import Rule, Weights
 from context_guard.requests import FOCUS, KEEP_WHOLE, NONE, WHOLE, Request
+from context_guard.superseded import is_repeated
 
 UNCLEAR = "unclear"
 """In `raw` when there was no ground for a judgement, and all is kept for that."""
+
+STAYS = "stays"
+"""In `raw` when all is kept for what the run tells."""
 
 Scores = tuple[tuple[str, float], ...]
 
@@ -38,28 +40,6 @@ _LIKELY_NONE = 0.5
 _SOME = 0.8
 """With more than this P(something is needed) it counts as certain, so that a word more or less decides nothing."""
 SLACK_POWER = 1.5
-
-
-class Read(NamedTuple):
-    """What is known of one segment before any model speaks."""
-
-    passages: tuple[Passage, ...]
-    parts: tuple[Features, ...]
-    coverage: Features
-    context: Features
-
-
-def read_output(request: Request, query: Query) -> Read:
-    state = request.state
-    source = read_source(state)
-    begins = state.parts[0].id == "chunk_1"
-    passages = read_passages((part.text for part in state.parts), query, source, 0 if begins else None)
-    return Read(
-        passages=passages,
-        parts=part_features(passages, query, failed=bool(state.status)),
-        coverage=coverage_features(passages, query, state.args, source),
-        context=context_features(state, query, source),
-    )
 
 
 def judge_output(
@@ -78,21 +58,26 @@ def judge_output(
     share = sum(p * q.size for p, q in zip(needed, passages, strict=True)) / (sum(q.size for q in passages) or 1)
     whole = weights.whole.probability(scope_features(query, share, bool(coverage["cited"])))
     chances = [whole + (1 - whole) * p for p in needed]
-    raw = ((KEEP_WHOLE, whole), (NONE, none), *zip(ids, chances, strict=True))
+    sure_whole = whole >= _DEFAULTS.keep_whole_threshold
+    raw: Scores = ((KEEP_WHOLE, whole), (NONE, none), *zip(ids, chances, strict=True))
     if _is_unclear(query, passages, needed, none, rule):
         return _unclear(request, ids), ((UNCLEAR, 1.0), *raw)
-    model = weights.later_mid if request.phase == "mid-run" else weights.later_end
-    open_share = none**rule.open_power
-    rates = [rate * exp(-late) * open_share for rate in later_rates(model, read.parts, coverage, read.context)]
-    top = 0.0 if late else rule.top
-    least = rule.later * _slack(settings)
-    kept = choose_later(rates, passages, read.context["segments"], least, top, rule)
-    if rule.recall:
-        rests = min(1.0, (1 - none) / _SOME) ** rule.answer_power
-        kept |= _answered(passages, [rests * p for p in needed], rule, settings)
-    if none >= rule.none and not query.is_foreign and whole < _DEFAULTS.keep_whole_threshold:
-        kept = set()
+    standing = read_standing(request)
+    if request.phase == "mid-run":
+        gone = exp(-late if is_repeated(state.superseded) else 0.0)
+        rates = [rate * gone for rate in later_rates(weights.later_mid, read, standing.own)]
+        kept = choose_later(rates, passages, read.context["segments"], rule.later * _slack(settings))
+    elif none < rule.stay_none and not late and _stays(standing, rule, settings, weights):
+        kept, raw = set(range(len(ids))), ((STAYS, 1.0), *raw)
+    else:
+        kept = cover_keys(passages, needed, newer_texts(request))
+        if none < rule.none or query.is_foreign or sure_whole:
+            rests = min(1.0, (1 - none) / _SOME) ** rule.answer_power
+            kept |= _answered(passages, [rests * p for p in needed], standing, rule, settings)
+        elif not standing.is_known:
+            kept = set()
     none = _none(none, bool(kept), rule)
+    whole = _stricter(whole, settings)
     answers: list[Answer] = [
         YesNoAnswer(KEEP_WHOLE, whole),
         _focus(ids, needed, none, whole),
@@ -101,19 +86,36 @@ def judge_output(
     return tuple(answers), raw
 
 
-def _answered(passages: tuple[Passage, ...], needed: list[float], rule: Rule, settings: Settings) -> set[int]:
-    """What holds the answer's own strings, and what it probably rests on beside them."""
+def _stays(standing: Standing, rule: Rule, settings: Settings, weights: Weights) -> bool:
+    """Whether the output stays as it is for what its run tells."""
+    if not standing.is_known:
+        return False
+    return stay_worth(weights.stay, standing.own, standing.run) >= rule.stay * _slack(settings)
+
+
+def _answered(
+    passages: tuple[Passage, ...], needed: list[float], standing: Standing, rule: Rule, settings: Settings
+) -> set[int]:
+    """What the answer probably rests on beside its own strings."""
     if not any(passage.keys or passage.identifiers or passage.quotes or passage.mentions.cited for passage in passages):
         recall, floor = rule.vague_recall, rule.vague_floor
+    elif standing.is_known:
+        recall, floor = rule.run_recall, rule.run_floor
     else:
         recall, floor = rule.recall, rule.floor
     share = settings.keep_share ** (log(recall) / log(USUAL_SHARE))
-    return cover_keys(passages, needed) | by_expected_recall(needed, share, floor * _slack(settings))
+    return by_expected_recall(needed, share, floor * _slack(settings))
 
 
 def _slack(settings: Settings) -> float:
     """How much stricter than usual: 1 at the usual share, 0 where all is to be kept."""
     return float(((1 - settings.keep_share) / (1 - USUAL_SHARE)) ** SLACK_POWER)
+
+
+def _stricter(whole: float, settings: Settings) -> float:
+    """P(all is needed) as it counts: with a share so much stricter than usual, so much surer it has to be."""
+    slack = _slack(settings)
+    return shift(whole, -log(slack)) if slack else whole
 
 
 def by_expected_recall(needed: list[float], recall: float, floor: float) -> set[int]:

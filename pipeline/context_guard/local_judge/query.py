@@ -4,15 +4,19 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
+import msgspec
 from msgspec import Struct
 
 from context_guard.local_judge.citations import Citation, affirmed, read_citations
 from context_guard.local_judge.keys import Keys, read_keys
 from context_guard.local_judge.words import ENGLISH, terms_of, words_of
 from context_guard.requests import Request, State
+from context_guard.span import Span
 from context_guard.text import clip, trim
 
 FIELD_CHARS = 16_000
+LONGEST_ANSWER = 64_000
+"""Of a longer answer the strings of its head and its tail are looked for."""
 MOST_QUOTES = 60
 RUNS_REMEMBERED = 8
 """The requests of a run ask about the same question and answer."""
@@ -71,7 +75,18 @@ def read_query(request: Request) -> Query:
     question = _field([state.question])
     before = _field(_history(state))
     noted = _field([state.notes])
-    return _query(question, answer, before, noted, bool(state.answer.strip()))
+    query = _query(question, answer, before, noted, bool(state.answer.strip()))
+    if request.run is None or mid_run:
+        return query
+    return msgspec.structs.replace(query, keys=_keys_in_run(request.run, f"{question}\n{before}"))
+
+
+@lru_cache(maxsize=RUNS_REMEMBERED)
+def _keys_in_run(run: Span, known: str) -> Keys:
+    """The keys of the whole answer but for those that the agent had written before, which stay to be read there."""
+    own = (known, run.notes, *(call.args for call in run.calls))
+    answer = clip(run.answer, LONGEST_ANSWER)
+    return read_keys(answer, affirmed(answer), "\n".join(own))
 
 
 @lru_cache(maxsize=RUNS_REMEMBERED)

@@ -4,7 +4,6 @@ import re
 from typing import Literal
 
 from context_guard.labels import first_text, read_args
-from context_guard.requests import State
 
 Kind = Literal["read", "search", "vcs", "check", "agent", "other"]
 KINDS: tuple[Kind, ...] = ("read", "search", "vcs", "check", "agent")
@@ -31,25 +30,25 @@ _TEST_PATH = re.compile(r"(?:^|[/_.])tests?(?:[/_.]|$)|_test\.|\.spec\.", re.IGN
 _PROSE_PATH = re.compile(r"\.(?:md|txt|rst|adoc)\b", re.IGNORECASE)
 
 
-def kind_of(state: State) -> Kind:
-    args = read_args(state.args)
-    if command := _command(state):
+def kind_of(tool: str, args_text: str) -> Kind:
+    args = read_args(args_text)
+    if command := _command(args_text):
         rest = _LEAD.sub("", command, count=1)
         return next((kind for kind, pattern in _COMMANDS if pattern.match(rest)), "other")
-    if _AGENT.search(state.tool):
+    if _AGENT.search(tool):
         return "agent"
-    if _SEARCH.search(state.tool) or first_text(args, "pattern", "query"):
+    if _SEARCH.search(tool) or first_text(args, "pattern", "query"):
         return "search"
-    if _READ.search(state.tool) or first_text(args, "path", "file_path", "file"):
+    if _READ.search(tool) or first_text(args, "path", "file_path", "file"):
         return "read"
     return "other"
 
 
-def _command(state: State) -> str:
-    args = read_args(state.args)
+def _command(args_text: str) -> str:
+    args = read_args(args_text)
     given = first_text(args, "command", "cmd")
     if not given:
-        found = _CUT_COMMAND.search(state.args)
+        found = _CUT_COMMAND.search(args_text)
         given = found[1] if found else ""
     return given.strip()
 

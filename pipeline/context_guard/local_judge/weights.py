@@ -1,15 +1,15 @@
 """Every constant of the local judge, in one value: `WEIGHTS`.
 
-`part`, `none` and the two rates are learnt (`learnt/`, written by `benchmarks/train_local_judge`; docs/local-judge.md
-says from what and how well). `small` and `exchange` were fitted once on made-up items and rounded by hand, `whole` was
-set by hand. The rules were set on real sessions, cross-validated, so that the labelled outputs of
+`part`, `none`, `stay` and `later_mid` are learnt (`learnt/`, written by `benchmarks/train_local_judge`;
+docs/local-judge.md says from what and how well). `small` and `exchange` were fitted once on made-up items and rounded
+by hand, `whole` was set by hand. The rules were set on real sessions, cross-validated, so that the labelled outputs of
 `benchmarks/judge_bed.py`, which nothing was learnt from, stay above their floor.
 """
 
 import msgspec
 from msgspec import Struct
 
-from context_guard.local_judge.learnt import ANSWER, LATER_END, LATER_MID
+from context_guard.local_judge.learnt import ANSWER, LATER_MID, STAY
 from context_guard.local_judge.odds import Logistic
 from context_guard.local_judge.rates import Rates
 
@@ -17,29 +17,28 @@ from context_guard.local_judge.rates import Rates
 class Rule(Struct, frozen=True):
     """How probabilities become answers, for one phase."""
 
-    recall: float
-    """Keep the likeliest parts until this share of what is probably needed is kept."""
-    floor: float
-    """Below this probability a part is not kept for recall's sake."""
     none: float
-    """From this P(nothing is needed) on a whole segment goes."""
-    vague_recall: float
-    vague_floor: float
-    """The same where the answer has no name, string or place in common with the output."""
-    later: float
-    """From this worth for later work on a part is kept."""
-    part_share: float
-    """How much of that worth is the part's own; the rest is that of its whole output."""
-    size_power: float
-    """How fast the worth falls with the size of the output."""
-    answer_power: float
-    """How fast what the answer rests on counts less the likelier it is that it rests on nothing here."""
-    open_power: float
-    """How much less later need counts the more the answer rests on the output: then the answer says what matters."""
-    top: float
-    """The likeliest parts of every output are kept up to this share of its later need."""
+    """From this P(nothing is needed) on a whole segment goes, but for what the answer took from it word for word."""
     small: float
     """From this P(needed) on a small output stays."""
+    recall: float = 0.0
+    """Keep the likeliest parts until this share of what is probably needed is kept."""
+    floor: float = 1.0
+    """Below this probability a part is not kept for recall's sake."""
+    run_recall: float = 0.0
+    run_floor: float = 1.0
+    """The same where the run is known: then all that the answer says is covered, wherever in the run it stands."""
+    vague_recall: float = 0.0
+    vague_floor: float = 1.0
+    """The same where the answer has no name, string or place in common with the output."""
+    answer_power: float = 1.0
+    """How fast what the answer rests on counts less the likelier it is that it rests on nothing here."""
+    stay: float = 0.0
+    """From this worth on an output stays as it is."""
+    stay_none: float = 1.0
+    """But not from this P(nothing is needed) on."""
+    later: float = 0.0
+    """Mid-run: from this rate of later need on a part is kept."""
 
 
 class Weights(Struct, frozen=True):
@@ -53,8 +52,8 @@ class Weights(Struct, frozen=True):
     """P(needed) of a small output."""
     exchange: Logistic
     """P(relevant) of an old exchange."""
-    later_end: Rates
-    """How much of what later runs need a part holds."""
+    stay: Rates
+    """How much of what later runs need an output holds, by where it stands in its run."""
     later_mid: Rates
     """How much of what the rest of the run needs a part holds."""
     run_end: Rule
@@ -125,36 +124,22 @@ WEIGHTS = Weights(
             ("args_share", 5.7),
         ),
     ),
-    later_end=msgspec.json.decode(LATER_END, type=Rates),
+    stay=msgspec.json.decode(STAY, type=Rates),
     later_mid=msgspec.json.decode(LATER_MID, type=Rates),
     run_end=Rule(
-        recall=0.93,
-        floor=0.06,
         none=0.9,
+        small=0.05,
+        recall=0.93,
+        floor=0.07,
+        run_recall=0.8,
+        run_floor=0.2,
         vague_recall=0.985,
         vague_floor=0.005,
-        later=0.09,
-        part_share=0.1,
-        size_power=0.3,
         answer_power=3.0,
-        open_power=0.5,
-        top=0.0,
-        small=0.05,
+        stay=1.1,
+        stay_none=0.97,
     ),
-    mid_run=Rule(
-        recall=0.0,
-        floor=0.03,
-        none=0.98,
-        vague_recall=0.0,
-        vague_floor=0.0,
-        later=0.62,
-        part_share=1.4,
-        size_power=0.1,
-        answer_power=1.0,
-        open_power=0.0,
-        top=0.15,
-        small=0.03,
-    ),
+    mid_run=Rule(none=0.98, small=0.03, later=1.37),
     superseded=2.5,
     superseded_small=0.3,
     failed=1.5,
