@@ -251,6 +251,15 @@ def test_a_fork_from_before_the_answer_never_sees_the_edit() -> None:
     assert fork is guarded.project(fork)
 
 
+def test_another_task_with_the_same_steps_never_sees_the_edit() -> None:
+    """Edits are in force only where they were judged: the same call ids, outputs and answer under another prompt stay raw."""
+    guarded, history = guard(), conversation()
+    assert guarded.settle_sync(history).edits == 1
+    other = [{"role": "user", "content": "List every line that is no needle."}, *history[1:]]
+    assert guarded.project(other) is other
+    assert guarded.project(history) is not history
+
+
 def test_a_pinned_output_is_sent_raw_and_left_alone() -> None:
     """A pin takes the edit back and holds; a restored output may be judged anew."""
     guarded, list_ = guard(), conversation()
