@@ -125,6 +125,12 @@ def test_a_pass_runs_under_any_loop_and_none(way: str) -> None:
     assert json.dumps(sent)[:-1] == json.dumps(guarded.project(longer))[: len(json.dumps(sent)) - 1]
 
 
+async def test_a_blocking_pass_inside_trio_names_the_way() -> None:
+    """Trio refuses what blocks its loop; the refusal says what to call instead."""
+    with pytest.raises(RuntimeError, match="await the guard's async method"):
+        guard().settle_sync(conversation())
+
+
 def test_without_edits_the_list_itself_is_sent() -> None:
     list_ = conversation()
     assert list_ is guard().project(list_)
