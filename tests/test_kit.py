@@ -258,7 +258,7 @@ def test_a_fork_from_before_the_answer_never_sees_the_edit() -> None:
 
 
 def test_another_task_with_the_same_steps_never_sees_the_edit() -> None:
-    """Edits are in force only where they were judged: the same call ids, outputs and answer under another prompt stay raw."""
+    """Edits are in force only where they were judged; the same calls, outputs and answer under another prompt are raw."""
     guarded, history = guard(), conversation()
     assert guarded.settle_sync(history).edits == 1
     other = [{"role": "user", "content": "List every line that is no needle."}, *history[1:]]
@@ -394,3 +394,29 @@ def test_another_pass_that_ended_first_is_not_overruled() -> None:
 def test_a_guard_names_a_judge_that_it_does_not_know() -> None:
     with pytest.raises(ValueError, match="'no-such-judge' is not a judge"):
         Guard(judge="no-such-judge")
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [({"provider": "openai"}, "'openai-chat'"), ({"provider": None}, "'anthropic'"), ({"store": "s.db"}, "open_store")],
+)
+def test_a_wrong_argument_is_told_when_the_guard_is_made(given: Any, told: str) -> None:
+    """Not as a problem of every later request."""
+    with pytest.raises(ValueError, match=told):
+        Guard(**given)
+
+
+@pytest.mark.parametrize("id", ["", None, 5])
+def test_the_users_word_is_about_an_id(id: Any) -> None:
+    """What is no id is refused, and nothing is stored."""
+    guarded: Guard = guard()
+    for say in (guarded.pin, guarded.unpin, guarded.restore):
+        with pytest.raises(ValueError, match="is no id of an output"):
+            say(id)
+    assert guarded.store.status().passes == 0
+
+
+def test_a_body_that_holds_its_messages_as_a_tuple_is_guarded() -> None:
+    guarded, list_ = guard(), conversation()
+    guarded.settle_sync(list_)
+    assert list(guarded.project_request({"messages": tuple(list_)})["messages"]) == guarded.project(list_)
