@@ -125,6 +125,12 @@ def test_a_pass_runs_under_any_loop_and_none(way: str) -> None:
     assert json.dumps(sent)[:-1] == json.dumps(guarded.project(longer))[: len(json.dumps(sent)) - 1]
 
 
+async def test_a_blocking_pass_inside_trio_names_the_way() -> None:
+    """Trio refuses what blocks its loop; the refusal says what to call instead."""
+    with pytest.raises(RuntimeError, match="await the guard's async method"):
+        guard().settle_sync(conversation())
+
+
 def test_without_edits_the_list_itself_is_sent() -> None:
     list_ = conversation()
     assert list_ is guard().project(list_)
@@ -249,6 +255,15 @@ def test_a_fork_from_before_the_answer_never_sees_the_edit() -> None:
     guarded.settle_sync(list_)
     fork = [*list_[:3], *messages("anthropic", prompt("x"), answer("Another answer."))[1:]]
     assert fork is guarded.project(fork)
+
+
+def test_another_task_with_the_same_steps_never_sees_the_edit() -> None:
+    """Edits are in force only where they were judged; the same calls, outputs and answer under another prompt are raw."""
+    guarded, history = guard(), conversation()
+    assert guarded.settle_sync(history).edits == 1
+    other = [{"role": "user", "content": "List every line that is no needle."}, *history[1:]]
+    assert guarded.project(other) is other
+    assert guarded.project(history) is not history
 
 
 def test_a_pinned_output_is_sent_raw_and_left_alone() -> None:
@@ -379,3 +394,29 @@ def test_another_pass_that_ended_first_is_not_overruled() -> None:
 def test_a_guard_names_a_judge_that_it_does_not_know() -> None:
     with pytest.raises(ValueError, match="'no-such-judge' is not a judge"):
         Guard(judge="no-such-judge")
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [({"provider": "openai"}, "'openai-chat'"), ({"provider": None}, "'anthropic'"), ({"store": "s.db"}, "open_store")],
+)
+def test_a_wrong_argument_is_told_when_the_guard_is_made(given: Any, told: str) -> None:
+    """Not as a problem of every later request."""
+    with pytest.raises(ValueError, match=told):
+        Guard(**given)
+
+
+@pytest.mark.parametrize("id", ["", None, 5])
+def test_the_users_word_is_about_an_id(id: Any) -> None:
+    """What is no id is refused, and nothing is stored."""
+    guarded: Guard = guard()
+    for say in (guarded.pin, guarded.unpin, guarded.restore):
+        with pytest.raises(ValueError, match="is no id of an output"):
+            say(id)
+    assert guarded.store.status().passes == 0
+
+
+def test_a_body_that_holds_its_messages_as_a_tuple_is_guarded() -> None:
+    guarded, list_ = guard(), conversation()
+    guarded.settle_sync(list_)
+    assert list(guarded.project_request({"messages": tuple(list_)})["messages"]) == guarded.project(list_)

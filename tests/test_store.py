@@ -379,3 +379,9 @@ def test_writers_may_be_killed_at_any_point(tmp_path: Path) -> None:
     assert 15 == tally.kills
     assert tally.passes > 0
     assert tally.outputs >= tally.passes
+
+
+def test_a_store_is_opened_by_the_name_of_its_file(tmp_path: Path) -> None:
+    """A path may be given as a string."""
+    with open_store(str(tmp_path / "new" / "store.db")) as store:
+        assert store.path == tmp_path / "new" / "store.db"

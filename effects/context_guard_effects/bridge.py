@@ -23,7 +23,6 @@ class _Loop:
         self._lock = threading.Lock()
         self._portal: BlockingPortal | None = None
         self._stack = contextlib.ExitStack()
-        self._token: trio.lowlevel.TrioToken | None = None
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self._forget)
 
@@ -31,19 +30,11 @@ class _Loop:
         with self._lock:
             if self._portal is None:
                 self._portal = self._stack.enter_context(start_blocking_portal(backend="trio", name="context-guard"))
-                self._token = self._portal.call(trio.lowlevel.current_trio_token)
             return self._portal
-
-    def is_here(self) -> bool:
-        """Whether the caller runs in this loop, which would wait for itself."""
-        try:
-            return self._token is not None and trio.lowlevel.current_trio_token() is self._token
-        except RuntimeError:
-            return False
 
     def _forget(self) -> None:
         self._lock = threading.Lock()
-        self._portal = self._token = None
+        self._portal = None
         self._stack = contextlib.ExitStack()
 
 
@@ -58,7 +49,7 @@ async def run_in_trio(work: Callable[..., Awaitable[T]], *args: Any) -> T:
 
 
 def run_in_trio_sync(work: Callable[..., Awaitable[T]], *args: Any) -> T:
-    """The same for code without a loop; it blocks the thread that calls."""
-    if _LOOP.is_here():
-        raise RuntimeError("This would wait for itself: await the guard's async method here.")
+    """The same for code without a loop; it blocks the thread that calls. Raises RuntimeError in a thread of Trio's."""
+    if trio.lowlevel.in_trio_run():
+        raise RuntimeError("This blocks, which Trio does not allow: await the guard's async method here.")
     return _LOOP.portal().call(work, *args)

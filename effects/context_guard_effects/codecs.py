@@ -59,3 +59,13 @@ CODECS: dict[Provider, Codec[dict[str, Any]]] = {
         "openai-responses",
     ),
 }
+
+
+def find_codec(provider: Provider | Codec[Any]) -> Codec[Any]:
+    """Raises ValueError for what is neither a provider nor a codec."""
+    if isinstance(provider, Codec):
+        return provider
+    found = CODECS.get(provider)
+    if found is None:
+        raise ValueError(f"{provider!r} is no provider: give {', '.join(map(repr, CODECS))}, or a Codec.")
+    return found

@@ -34,7 +34,7 @@ from context_guard.text import plural
 from context_guard.transcript import Transcript
 from context_guard_effects.bridge import run_in_trio, run_in_trio_sync
 from context_guard_effects.checked import Checked
-from context_guard_effects.codecs import CODECS, Codec, Provider
+from context_guard_effects.codecs import Codec, Provider, find_codec
 from context_guard_effects.judges.port import Judge
 from context_guard_effects.judges.resolve import resolve_judge
 from context_guard_effects.moment import Moment
@@ -76,7 +76,9 @@ class Guard:
         """`store`: by default one in memory, which ends with the process. `judge`: by default as `config.model` says.
         `session`: a name for people. `breakpoints`: all requests go through `project_request`, which then sets
         Anthropic's cache marks, so that an edit costs less."""
-        self.codec: Codec[Any] = CODECS[provider] if isinstance(provider, str) else provider
+        if isinstance(store, str | os.PathLike):
+            raise ValueError(f"{store!r} is no store: give open_store({store!r}).")
+        self.codec: Codec[Any] = find_codec(provider)
         self.store: Store = memory_store() if store is None else store
         self.config = config if breakpoints else msgspec.structs.replace(config, pin_anthropic_cache=False)
         self.judge = _judge(config.model if judge is None else judge, config)
@@ -101,8 +103,9 @@ class Guard:
             return body
         name = "input" if self.codec.host == "openai-responses" else "messages"
         messages = body.get(name)
+        messages = list(messages) if isinstance(messages, tuple) else messages
         projected = self.project(messages) if isinstance(messages, list) else messages
-        changed = body if projected is messages else {**body, name: projected}
+        changed = body if projected is body.get(name) else {**body, name: projected}
         is_marked = self.config.pin_anthropic_cache and self.codec.host == "anthropic"
         return place_breakpoints(changed).body if is_marked else changed
 
@@ -134,7 +137,8 @@ class Guard:
         return RecallTool(self.store, self.codec.host)
 
     def pin(self, id: str) -> None:
-        """From now on the model sees the output raw, and no pass touches it. Raises StoreError."""
+        """From now on the model sees the output raw, and no pass touches it. Raises StoreError, and ValueError
+        for what is no id."""
         self._say(Pinned(id))
 
     def unpin(self, id: str) -> None:
@@ -193,6 +197,8 @@ class Guard:
         return sent
 
     def _say(self, word: LoggedEdit) -> None:
+        if not isinstance(word.target, str) or not word.target:
+            raise ValueError(f"{word.target!r} is no id of an output: give one of `outputs` or of a note.")
         self.store.keep(LoggedPass(witness="", edits=(word,), session=self.session, time=NOW.time()), ())
 
     def _transcript(self, messages: list[Any]) -> Transcript:

@@ -49,9 +49,9 @@ def now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-def open_store(path: Path | None = None, now: Clock = now_ms) -> "SqliteStore":
+def open_store(path: Path | str | None = None, now: Clock = now_ms) -> "SqliteStore":
     """The store at the path, by default the user's own; it is made where there is none. Raises StoreError."""
-    return SqliteStore(path or default_path(), now)
+    return SqliteStore(Path(path) if path else default_path(), now)
 
 
 def memory_store(now: Clock = now_ms) -> "SqliteStore":

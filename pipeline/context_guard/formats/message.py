@@ -56,25 +56,31 @@ def entry_ids(messages: Sequence[Message]) -> tuple[str, ...]:
 
     Left out is what hosts drop or make anew: thinking, signatures, cache marks, the providers' own ids. So adding
     messages at the end changes no id, and the id of a tool result depends on its call and its raw content alone. That
-    of a prompt depends on the answer before it too: many say "go on", and an exchange is recalled by its prompt.
+    of a prompt depends on the answer before it too: many say "go on", and an exchange is recalled by its prompt. That
+    of an answer depends on what it was asked: where a host counts its calls, two tasks begin with the same steps.
     """
     seen: dict[str, int] = {}
     ids: list[str] = []
-    answer = ""
+    answer = prompt = ""
+    follows_prompt = False
     for message in messages:
-        said = _said(message, answer if message.role == "user" else "")
+        said = _said(message, {"user": answer, "assistant": prompt}.get(message.role, ""))
         count = seen.get(said, 0)
         seen[said] = count + 1
         ids.append(said if count == 0 else sha256(f"{said} {count}".encode()).hexdigest()[:ID_DIGITS])
-        answer = ids[-1] if message.role == "assistant" else answer
+        if message.role == "assistant":
+            answer = ids[-1]
+        if message.role == "user":
+            prompt = _said(message, prompt if follows_prompt else "")
+        follows_prompt = message.role == "user"
     return tuple(ids)
 
 
-def _said(message: Message, answer: str) -> str:
-    """A digest of the content and the answer before; the lengths in front of them tell where each part ends."""
+def _said(message: Message, before: str) -> str:
+    """A digest of the content and what stands before; the lengths in front of them tell where each part ends."""
     result = only_result(message.blocks)
     text = text_of(message.blocks)
-    parts = [message.role, answer if result is None else result.call_id]
+    parts = [message.role, before if result is None else result.call_id]
     if message.role == "assistant":
         for call in calls_of(message.blocks):
             parts += (call.id, call.name, _canonical(call.args))
