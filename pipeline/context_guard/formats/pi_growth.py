@@ -71,11 +71,13 @@ def extend_transcript(session: PiSession, transcript: Transcript, leaf: str) -> 
         return None
     first = len(transcript.entries)
     entries, models = list(transcript.entries), _Models(transcript)
+    hidden = set(transcript.hidden)
     for entry in path:
         source = f"line:{session.lines[session.places[entry['id']]]}"
         stored = read_stored(entry, source)
         model = models.after(entry)
         visible = () if stored.role == "meta" or stored.hidden else stored.raw
+        hidden |= {entry["id"]} if stored.hidden else set()
         entries.append(to_entry(entry, stored, visible, model if stored.role == "assistant" else None, source))
     edits = _edits(session, path, entries, first)
     if edits is None:
@@ -98,6 +100,7 @@ def extend_transcript(session: PiSession, transcript: Transcript, leaf: str) -> 
         ),
         model=models.model,
         pinned=read_pins(path, transcript.pinned),
+        hidden=frozenset(hidden),
     )
 
 
