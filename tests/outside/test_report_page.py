@@ -3,6 +3,7 @@
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import pytest
@@ -54,8 +55,10 @@ class Opened:
         self.page.on("console", lambda message: self.said.append(f"{message.type}: {message.text}"))
         self.page.on("pageerror", lambda error: self.said.append(str(error)))
         self.page.on("dialog", lambda dialog: self.said.append(dialog.message))
+        start = perf_counter()
         self.page.goto(path.as_uri())
         self.page.wait_for_selector("#detail .rows", timeout=OPENS_WITHIN_MS)
+        self.seconds = perf_counter() - start
         self.address = path.as_uri()
 
     def press(self, *keys: str) -> None:
@@ -223,7 +226,9 @@ def test_two_thousand_outputs_scroll_and_are_searched(browser: Any, tmp_path: Pa
     filler = "\n".join(f"src/pool_{line}.py:{line}: the line says something about workers" for line in range(60))
     texts = [f"{filler}\nneedle-{number}-" for number in range(MANY)]
     options = ("--set", "minResultChars=100000", "--set", "smallResultMinChars=0", "--set", "minRunChars=0")
-    opened = Opened(browser, report(tmp_path, finished(texts), *options))
+    page = report(tmp_path, finished(texts), *options)
+    opened = Opened(browser, page)
+    print(f"{page.stat().st_size / 1e6:.1f} MB, opened in {opened.seconds:.1f} s")
     assert "2,000 outputs" == opened.text("#status")
     opened.page.locator("#list").focus()
     opened.press("End")

@@ -124,6 +124,7 @@
       parts.push(make("p", "more", `Record ${old.recordId} (${old.phase}): ${old.outcome} (${old.reason})${where}, ${count(old.beforeChars)} → ${count(old.afterChars)} characters. ${old.traces.join("; ")}`));
     }
     if (it.recall) parts.push(make("p", "more", "The original: ", make("code", "", it.recall)));
+    if (it.kind) parts.push(make("p", "more", "If this is wrong: ", make("code", "", `context-guard case SESSION ${it.id} -o DIR`), " makes a test of it."));
     if (it.segments.length) parts.push(votes(it));
     parts.push(rows(it));
     detail.replaceChildren(...parts);
