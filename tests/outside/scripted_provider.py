@@ -1,4 +1,4 @@
-"""A model provider whose every turn is written down beforehand. It speaks Anthropic Messages, streamed, on loopback.
+"""A model provider whose every turn is written down beforehand. It speaks the three APIs, on loopback.
 
     with ScriptedProvider([Turn("I'll look.", [Call("bash", {"command": "ls"})]), Turn("Two files.")]) as provider:
         ...  # point an agent at provider.url
@@ -10,34 +10,19 @@ The agent's tools are real; only the model is not.
 import contextlib
 import json
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
 
 from msgspec import Struct
 
-_CHARS_PER_TOKEN = 4
-_DELTA_CHARS = 400
-_GATE_SECONDS = 30.0
+from outside.scripted_wires import Answer, Api, Call, Turn, find_api, stream, tokens, whole
 
+__all__ = ["Call", "Request", "ScriptedProvider", "Turn"]
 
-class Call(Struct, frozen=True):
-    tool: str
-    args: dict[str, Any]
-    id: str = ""
-    """Made of the request's number by default."""
-
-
-class Turn(Struct, frozen=True):
-    """One answer of the model: a text, tool calls or both. It ends the run when there are no calls."""
-
-    text: str = ""
-    calls: Sequence[Call] = ()
-    refusal: int = 0
-    """An HTTP status in place of an answer."""
-    gate: threading.Event | None = None
-    """The answer waits for it, at most half a minute."""
+ASIDE = Turn("An aside.")
+"""What a request without tools is told: a title, a check. No turn of the script goes to it."""
 
 
 class Request(Struct, frozen=True):
@@ -46,21 +31,30 @@ class Request(Struct, frozen=True):
     path: str
     raw: bytes
     body: dict[str, Any]
+    headers: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def api(self) -> Api:
+        found = find_api(self.path)
+        assert found is not None, self.path
+        return found
 
     @property
     def messages(self) -> list[dict[str, Any]]:
-        messages: list[dict[str, Any]] = self.body["messages"]
+        messages: list[dict[str, Any]] = self.body["input" if self.api == "openai-responses" else "messages"]
         return messages
 
     def results(self) -> dict[str, str]:
-        """The text of every tool result by its `tool_use_id`, oldest first."""
-        return {
-            block["tool_use_id"]: _text_of(block["content"])
-            for message in self.messages
-            if isinstance(message["content"], list)
-            for block in message["content"]
-            if block["type"] == "tool_result"
-        }
+        """The text of every tool result by the id of its call, oldest first."""
+        match self.api:
+            case "anthropic":
+                blocks = (it for message in self.messages if isinstance(message["content"], list) for it in message["content"])
+                return {it["tool_use_id"]: _text_of(it["content"]) for it in blocks if it["type"] == "tool_result"}
+            case "openai-chat":
+                return {it["tool_call_id"]: _text_of(it["content"]) for it in self.messages if it["role"] == "tool"}
+            case _:
+                items = (it for it in self.messages if it.get("type") == "function_call_output")
+                return {it["call_id"]: _text_of(it["output"]) for it in items}
 
 
 Script = Turn | Callable[[Request], Turn]
@@ -70,8 +64,10 @@ Script = Turn | Callable[[Request], Turn]
 class ScriptedProvider:
     """Plays its turns one a request and keeps every request; asked for more turns than it has, it refuses."""
 
-    def __init__(self, turns: Sequence[Script] = ()) -> None:
+    def __init__(self, turns: Sequence[Script] = (), asides: bool = False) -> None:
+        """`asides`: requests without tools are answered on the side, and are not among `requests`."""
         self.requests: list[Request] = []
+        self._asides = asides
         self._turns = list(turns)
         self._lock = threading.Lock()
         self._server = _Server(self)
@@ -90,13 +86,18 @@ class ScriptedProvider:
         with self._lock:
             self._turns.extend(turns)
 
-    def take(self, request: Request) -> tuple[int, Turn | None, dict[str, int]]:
-        """The number of the request from 1, the turn that answers it, and the tokens that it counts for."""
+    def take(self, request: Request) -> Answer | None:
+        """The answer; None when the script is at its end."""
         with self._lock:
             usage = _usage(request, self.requests)
+            model = str(request.body.get("model", ""))
+            if self._asides and not request.body.get("tools"):
+                return Answer(ASIDE, 0, model, usage)
             self.requests.append(request)
             turn = self._turns.pop(0) if self._turns else None
-            return len(self.requests), turn(request) if callable(turn) else turn, usage
+            number = len(self.requests)
+        turn = turn(request) if callable(turn) else turn
+        return None if turn is None else Answer(turn, number, model, usage)
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -125,71 +126,43 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         raw = self.rfile.read(int(self.headers["content-length"]))
-        request = Request(path=self.path, raw=raw, body=json.loads(raw))
-        number, turn, usage = self.server.provider.take(request)
-        if turn is None:
+        api = find_api(self.path)
+        if api is None:
+            self._send(404, "application/json", b"{}")
+            return
+        request = Request(path=self.path, raw=raw, body=json.loads(raw), headers=tuple(self.headers.items()))
+        answer = self.server.provider.take(request)
+        if answer is None:
             self._refuse("the script has no turn left")
-            return
-        if turn.gate is not None:
-            turn.gate.wait(_GATE_SECONDS)
-        if turn.refusal:
-            self._refuse("scripted", turn.refusal)
-            return
-        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # of an agent that no longer wants it
+        elif not request.body.get("stream"):
+            self._send(200, "application/json", whole(api, answer))
+        else:
             self.send_response(200)
             self.send_header("content-type", "text/event-stream")
             self.end_headers()
-            for event in _events(turn, number, request.body["model"], usage):
-                self.wfile.write(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode())
+            for event in stream(api, answer):
+                self.wfile.write(event)
+
+    def do_GET(self) -> None:
+        self._send(404, "application/json", b"{}")
+
+    do_HEAD = do_GET
 
     def log_message(self, format: str, *args: Any) -> None:
         """Silence: the requests are kept, and standard error is the test runner's."""
 
-    def _refuse(self, why: str, status: int = 400) -> None:
-        """An error, unless it is 529 of the kind that no client tries again."""
-        kind = "overloaded_error" if status == 529 else "invalid_request_error"
-        body = json.dumps({"type": "error", "error": {"type": kind, "message": why}}).encode()
+    def _refuse(self, why: str) -> None:
+        """An error of the kind that no client tries again."""
+        error = {"type": "error", "error": {"type": "invalid_request_error", "message": why}}
+        self._send(400, "application/json", json.dumps(error).encode())
+
+    def _send(self, status: int, kind: str, body: bytes) -> None:
         self.send_response(status)
-        self.send_header("content-type", "application/json")
+        self.send_header("content-type", kind)
         self.send_header("content-length", str(len(body)))
         self.end_headers()
-        self.wfile.write(body)
-
-
-def _events(turn: Turn, number: int, model: str, usage: dict[str, int]) -> Iterator[dict[str, Any]]:
-    """The stream of one message. Ids tell the request they answer, so that a session reads the same on every run."""
-    message: dict[str, Any] = {
-        "id": f"msg_scripted_{number:04d}",
-        "type": "message",
-        "role": "assistant",
-        "model": model,
-        "content": [],
-        "stop_reason": None,
-        "stop_sequence": None,
-        "usage": {**usage, "output_tokens": 1},
-    }
-    yield {"type": "message_start", "message": message}
-    blocks: list[tuple[dict[str, Any], list[dict[str, Any]]]] = []
-    if turn.text:
-        pieces = range(0, len(turn.text), _DELTA_CHARS)
-        deltas = [{"type": "text_delta", "text": turn.text[at : at + _DELTA_CHARS]} for at in pieces]
-        blocks.append(({"type": "text", "text": ""}, deltas))
-    for place, call in enumerate(turn.calls, start=1):
-        call_id = call.id or f"toolu_scripted_{number:04d}_{place}"
-        start = {"type": "tool_use", "id": call_id, "name": call.tool, "input": {}}
-        blocks.append((start, [{"type": "input_json_delta", "partial_json": json.dumps(call.args)}]))
-    for index, (start, deltas) in enumerate(blocks):
-        yield {"type": "content_block_start", "index": index, "content_block": start}
-        for delta in deltas:
-            yield {"type": "content_block_delta", "index": index, "delta": delta}
-        yield {"type": "content_block_stop", "index": index}
-    written = len(turn.text) + sum(len(json.dumps(call.args)) for call in turn.calls)
-    yield {
-        "type": "message_delta",
-        "delta": {"stop_reason": "tool_use" if turn.calls else "end_turn", "stop_sequence": None},
-        "usage": {"output_tokens": _tokens(written)},
-    }
-    yield {"type": "message_stop"}
+        if self.command != "HEAD":
+            self.wfile.write(body)
 
 
 def _usage(request: Request, earlier: Sequence[Request]) -> dict[str, int]:
@@ -199,15 +172,18 @@ def _usage(request: Request, earlier: Sequence[Request]) -> dict[str, int]:
     shared = max((_shared(blocks, _blocks(other.body)) for other in earlier), default=0)
     return {
         "input_tokens": 0,
-        "cache_read_input_tokens": _tokens(sum(map(len, blocks[:shared]))),
-        "cache_creation_input_tokens": _tokens(sum(map(len, blocks[shared:]))),
+        "cache_read_input_tokens": tokens(sum(map(len, blocks[:shared]))),
+        "cache_creation_input_tokens": tokens(sum(map(len, blocks[shared:]))),
     }
 
 
 def _blocks(body: dict[str, Any]) -> list[str]:
     """What the model would read, in its order, one JSON text a block, without the cache markers."""
-    blocks = [*body.get("tools", []), *_as_blocks(body.get("system", []))]
-    for message in body["messages"]:
+    blocks = [*body.get("tools", []), *_as_blocks(body.get("system", [])), *_as_blocks(body.get("instructions") or [])]
+    for message in body.get("messages") or _as_blocks(body.get("input") or []):
+        if "role" not in message or message.get("content") is None:
+            blocks.append(message)
+            continue
         blocks += [{"role": message["role"], **block} for block in _as_blocks(message["content"])]
     return [json.dumps({key: block[key] for key in block if key != "cache_control"}) for block in blocks]
 
@@ -226,8 +202,4 @@ def _shared(one: Sequence[str], other: Sequence[str]) -> int:
 
 
 def _text_of(content: str | list[dict[str, Any]]) -> str:
-    return "\n".join(block["text"] for block in _as_blocks(content) if block["type"] == "text")
-
-
-def _tokens(chars: int) -> int:
-    return -(-chars // _CHARS_PER_TOKEN)
+    return "\n".join(block["text"] for block in _as_blocks(content) if block["type"] in ("text", "input_text"))
