@@ -97,7 +97,7 @@ def _stub(entry_id: str, images: tuple[Image, ...], age: int, config: Config) ->
     pronoun = "it" if len(images) == 1 else "them"
     return (
         f"{MARKER} Removed {plural(len(images), 'image')} from this output ({f'{shown}; ' if shown else ''}{tokens}), "
-        f'{_turns(age, config)} old. {recall_call(entry_id, config.recall_with)} shows {pronoun} again.'
+        f"{_turns(age, config)} old. {recall_call(entry_id, config.recall_with)} shows {pronoun} again."
     )
 
 

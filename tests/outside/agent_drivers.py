@@ -6,7 +6,8 @@ None sees the user's environment: no key, no settings, no proxy; telemetry and u
 import json
 import os
 import subprocess
-import sys
+import sysconfig
+import venv
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from msgspec import Struct
 from outside.pi_driver import REPO, NpmUnreachable
 from outside.scripted_provider import Call
 
-ROOTS = os.pathsep.join(str(REPO / folder) for folder in ("pipeline", "effects"))
+ROOTS = tuple(REPO / folder for folder in ("pipeline", "effects"))
 UNREACHABLE = 3
 INSTALL_SECONDS = 900
 ANSWER_SECONDS = 90
@@ -36,10 +37,21 @@ def install_agents() -> dict[str, str]:
     return dict(line.split("=", 1) for line in done.stdout.splitlines())
 
 
+def make_python(folder: Path) -> Path:
+    """An interpreter in which this code is installed, so that it needs no variable: Codex gives its servers none."""
+    venv.create(folder, symlinks=True)
+    paths = [*map(str, ROOTS), sysconfig.get_path("purelib"), sysconfig.get_path("platlib")]
+    (site,) = folder.glob("lib/python*/site-packages")
+    (site / "this_code.pth").write_text("".join(f"{path}\n" for path in dict.fromkeys(paths)))
+    return folder / "bin" / "python"
+
+
 class Home(Struct, frozen=True):
     """One agent's own world: everything lies below the folder."""
 
     folder: Path
+    python: Path
+    """Which has the guard."""
 
     @property
     def work(self) -> Path:
@@ -56,14 +68,13 @@ class Home(Struct, frozen=True):
             "TMPDIR": str(self.folder),
             "LC_ALL": "C.UTF-8",
             "TERM": "dumb",
-            "PYTHONPATH": ROOTS,
             "CONTEXT_GUARD_STORE": str(self.store),
             **more,
         }
 
     def guard(self, *words: str) -> str:
         """The command line of the guard, for this home."""
-        command = [sys.executable, "-m", "context_guard_effects.cli", *words]
+        command = [str(self.python), "-m", "context_guard_effects.cli", *words]
         return run(command, self.environment(), self.folder)
 
     def write(self, name: str, text: str) -> None:
@@ -118,7 +129,9 @@ def _claude_command(programs: Mapping[str, str], prompt: str, goes_on: bool) -> 
 
 
 def _codex_command(programs: Mapping[str, str], prompt: str, goes_on: bool) -> list[str]:
-    options = ["--skip-git-repo-check", "-s", "danger-full-access"]
+    # the scripted model calls at once, before Codex has the server's tools, unless it has to wait for them
+    required = ["-c", "mcp_servers.context-guard.required=true"]
+    options = ["--skip-git-repo-check", "-s", "danger-full-access", *required]
     return [programs["codex"], "exec", *options, *(["resume", "--last"] if goes_on else []), prompt]
 
 
@@ -135,7 +148,13 @@ def _codex_settings(home: Home) -> None:
 
 
 def _opencode_settings(home: Home) -> None:
-    mine = {"model": "anthropic/claude-sonnet-4-5", "small_model": "anthropic/claude-sonnet-4-5", "autoupdate": False}
+    schema = "https://opencode.ai/config.json"  # OpenCode adds it where it is missing
+    mine = {
+        "$schema": schema,
+        "model": "anthropic/claude-sonnet-4-5",
+        "small_model": "anthropic/claude-sonnet-4-5",
+        "autoupdate": False,
+    }
     home.write(".config/opencode/opencode.json", json.dumps(mine, indent=2))
 
 
@@ -161,7 +180,7 @@ AGENTS = (
         command=_codex_command,
         variables={"CODEX_API_KEY": "dummy", "OPENAI_API_KEY": "dummy"},
         shell=lambda command: Call("exec_command", {"cmd": command, "max_output_tokens": 50_000}),
-        recall=lambda id: Call("recall", {"entryId": id}, namespace="mcp__context-guard"),
+        recall=lambda id: Call("recall", {"entryId": id}, namespace="mcp__context_guard"),
         tools=(),
     ),
     Agent(

@@ -48,7 +48,9 @@ class Request(Struct, frozen=True):
         """The text of every tool result by the id of its call, oldest first."""
         match self.api:
             case "anthropic":
-                blocks = (it for message in self.messages if isinstance(message["content"], list) for it in message["content"])
+                blocks = (
+                    it for message in self.messages if isinstance(message["content"], list) for it in message["content"]
+                )
                 return {it["tool_use_id"]: _text_of(it["content"]) for it in blocks if it["type"] == "tool_result"}
             case "openai-chat":
                 return {it["tool_call_id"]: _text_of(it["content"]) for it in self.messages if it["role"] == "tool"}

@@ -228,7 +228,11 @@ def _responses_events(answer: Answer) -> Iterator[Json]:
     events: list[Json] = [{"type": "response.created", "response": begun}]
     for index, item in enumerate(done["output"]):
         at = {"output_index": index, "item_id": item["id"]}
-        empty = {**item, **({"content": []} if item["type"] == "message" else {"arguments": ""}), "status": "in_progress"}
+        empty = {
+            **item,
+            **({"content": []} if item["type"] == "message" else {"arguments": ""}),
+            "status": "in_progress",
+        }
         events.append({"type": "response.output_item.added", "output_index": index, "item": empty})
         if item["type"] == "message":
             part = item["content"][0]

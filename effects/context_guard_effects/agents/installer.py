@@ -154,7 +154,9 @@ class Installer:
         try:
             return msgspec.json.decode(data, type=Ledger) if data is not None else {}
         except msgspec.MsgspecError as error:
-            raise DocumentError(f"{self._ledger} is broken ({error}). Remove it: then only the guard's keys go.") from error
+            raise DocumentError(
+                f"{self._ledger} is broken ({error}). Remove it: then only the guard's keys go."
+            ) from error
 
     def _save(self) -> None:
         ledger = {**self._read(), self._agent: tuple(self._written.values())}

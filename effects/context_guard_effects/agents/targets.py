@@ -119,7 +119,9 @@ def _refuse_other(file: Path, keys: Keys, ours: str, goes_to: str, allowed: str 
 
 def _is_local_proxy(found: Any, ours: str) -> bool:
     """Ours at another port."""
-    return isinstance(found, str) and found.startswith("http://127.0.0.1:") and found.split("/")[3:] == ours.split("/")[3:]
+    return (
+        isinstance(found, str) and found.startswith("http://127.0.0.1:") and found.split("/")[3:] == ours.split("/")[3:]
+    )
 
 
 def _opened(file: Path) -> Document:

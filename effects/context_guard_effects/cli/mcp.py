@@ -34,7 +34,9 @@ def command(address: str | None, store: Path | None) -> None:
             serve_http(store, host, port, lambda url: warn(f"MCP at {url}; end it with Ctrl+C"))
     except* OSError as group:
         error = _first(group)
-        raise Stop(f"cannot serve {address or 'stdio'}: {(error.strerror or str(error)).lower()}", UNWRITABLE) from error
+        raise Stop(
+            f"cannot serve {address or 'stdio'}: {(error.strerror or str(error)).lower()}", UNWRITABLE
+        ) from error
 
 
 def _split(address: str) -> tuple[str, int]:
