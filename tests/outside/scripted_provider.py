@@ -69,6 +69,8 @@ class ScriptedProvider:
     def __init__(self, turns: Sequence[Script] = (), asides: bool = False) -> None:
         """`asides`: requests without tools are answered on the side, and are not among `requests`."""
         self.requests: list[Request] = []
+        self.replies: list[bytes] = []
+        """The bodies sent back, those of asides too."""
         self._asides = asides
         self._turns = list(turns)
         self._lock = threading.Lock()
@@ -137,12 +139,15 @@ class _Handler(BaseHTTPRequestHandler):
         if answer is None:
             self._refuse("the script has no turn left")
         elif not request.body.get("stream"):
-            self._send(200, "application/json", whole(api, answer))
+            self.server.provider.replies.append(whole(api, answer))
+            self._send(200, "application/json", self.server.provider.replies[-1])
         else:
             self.send_response(200)
             self.send_header("content-type", "text/event-stream")
             self.end_headers()
-            for event in stream(api, answer):
+            events = list(stream(api, answer))
+            self.server.provider.replies.append(b"".join(events))
+            for event in events:
                 self.wfile.write(event)
 
     def do_GET(self) -> None:

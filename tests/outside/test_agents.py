@@ -1,5 +1,6 @@
 """Real coding agents behind the proxy, with a scripted model: what the model reads of a large output, and the way back."""
 
+import json
 import re
 import signal
 import subprocess
@@ -8,13 +9,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import httpx
 import pytest
 from build import lines
 
 from context_guard.text import MARKER
 from context_guard_effects.store import open_store
-from outside.agent_drivers import AGENTS, REPO, Agent, Home, install_agents, make_python
-from outside.pi_driver import NpmUnreachable, Pi
+from outside.agent_drivers import AGENTS, Agent, Home, install_agents, make_python
+from outside.pi_driver import NpmUnreachable, Pi, PiHome
 from outside.scripted_provider import Request, ScriptedProvider, Turn
 from outside.scripted_wires import Call
 
@@ -110,6 +112,20 @@ def check(provider: ScriptedProvider) -> str:
     return note
 
 
+def check_replies(provider: ScriptedProvider, url: str) -> None:
+    """What the agent asked, asked again through the proxy: its reply is what the provider sent, byte for byte."""
+    for request in provider.requests[:4]:
+        name = "anthropic" if request.api == "anthropic" else "openai"
+        path = request.path.removeprefix(f"/{name}")
+        for turn in (Turn("Lone \ud83d, two\u2028lines and ünïcode.", [Call("none", {"a": "é"})]), Turn("x" * 2_000)):
+            provider.play(turn)
+            headers = [(key, value) for key, value in request.headers if key.lower() not in ("host", "content-length")]
+            with httpx.stream("POST", f"{url}/{name}{path}", headers=headers, content=request.raw, timeout=30) as reply:
+                received = b"".join(reply.iter_raw())
+            assert (200, provider.replies[-1]) == (reply.status_code, received)
+            assert request.raw == provider.requests[-1].raw
+
+
 @pytest.mark.parametrize("agent", AGENTS, ids=lambda agent: agent.name)
 def test_an_agent_sees_the_replacement_and_recalls_the_original(
     agent: Agent, programs: dict[str, str], agent_home: Home
@@ -124,7 +140,46 @@ def test_an_agent_sees_the_replacement_and_recalls_the_original(
         wait_for_pass(agent_home)
         assert "Done." in agent.ask(programs, agent_home, "And who uses it?", True)
         note = check(provider)
+        check_replies(provider, url)
     way = f"{agent.tools[0]}(" if agent.tools else "`context-guard recall "
     assert way in note
     agent_home.guard("uninstall", agent.name, "--yes")
     assert mine == {path: path.read_bytes() for path in mine}
+
+
+def test_pi_sees_the_replacement_and_recalls_it_in_its_shell(pi: Pi, agent_home: Home) -> None:
+    """By its base URL alone, without the extension."""
+    recall = f"{agent_home.python} -m context_guard_effects.cli recall --store {agent_home.store}"
+    with ScriptedProvider() as provider, proxy(agent_home, provider.url) as url:
+        play(provider, Call("bash", {"command": "cat log.txt"}), lambda id: Call("bash", {"command": f"{recall} {id}"}))
+        with PiHome(agent_home.folder / "pi", pi, f"{url}/anthropic").start(agent_home.work) as process:
+            process.prompt("Where is the pool made?")
+            wait_for_pass(agent_home)
+            process.prompt("And who uses it?")
+        assert "`context-guard recall " in check(provider)
+        check_replies(provider, url)
+
+
+@pytest.mark.parametrize("api", ["anthropic", "openai-chat", "openai-responses"])
+def test_a_loop_over_an_sdk_sees_the_replacement_and_recalls_the_original(
+    api: str, programs: dict[str, str], agent_home: Home
+) -> None:
+    """By its base URL alone; its own tool `recall` runs the command."""
+    recall = [str(agent_home.python), "-m", "context_guard_effects.cli", "recall", "--store", str(agent_home.store)]
+    with ScriptedProvider() as provider, proxy(agent_home, provider.url) as url:
+        base = f"{url}/{api.partition('-')[0]}"
+        script = Path(__file__).with_name("sdk_loop.py")
+        command = [programs["python"], str(script), api, base, str(agent_home.work / "log.txt"), json.dumps(recall)]
+        play(provider, Call("read", {}), lambda id: Call("recall", {"id": id}))
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        with subprocess.Popen(command, env=agent_home.environment(), text=True, **pipes) as loop:  # type: ignore[call-overload]
+            assert loop.stdin is not None
+            assert loop.stdout is not None
+            loop.stdin.write("Where is the pool made?\n")
+            loop.stdin.flush()
+            assert f"{ANSWER}\n" == loop.stdout.readline()
+            wait_for_pass(agent_home)
+            out, err = loop.communicate("And who uses it?\n", timeout=60)
+            assert ("Done.\n", "") == (out, err)
+        assert "recall(" in check(provider)
+        check_replies(provider, url)
