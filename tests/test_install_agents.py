@@ -204,6 +204,7 @@ def test_a_linked_settings_file_stays_a_link(home: Path, tmp_path: Path) -> None
 
 def test_an_agent_without_settings_gets_files_that_go_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the folders that were made for them."""
+    (tmp_path / "home").mkdir()
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.setenv("CONTEXT_GUARD_STORE", str(tmp_path / "own.db"))
     for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_CONFIG_HOME"):
@@ -215,7 +216,7 @@ def test_an_agent_without_settings_gets_files_that_go_again(tmp_path: Path, monk
     assert {"CONTEXT_GUARD_STORE": str(tmp_path / "own.db")} == config["mcp"]["context-guard"]["environment"]
     for agent in AGENTS:
         done("uninstall", agent, "--yes")
-    assert not (tmp_path / "home").exists()
+    assert [] == list((tmp_path / "home").iterdir())
     assert [] == list((tmp_path / "data").iterdir())
 
 

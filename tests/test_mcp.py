@@ -124,6 +124,11 @@ def environment() -> dict[str, str]:
 
 
 async def first_line(transport: object) -> str:
+    with trio.fail_after(60):
+        return await _first_line(transport)
+
+
+async def _first_line(transport: object) -> str:
     async with Client(transport) as client:  # type: ignore[arg-type]  # an address or a transport
         return text(await ask(client, "recall", entryId="shot"))
 
@@ -146,7 +151,7 @@ def test_the_command_serves_http(store: Path) -> None:
         finally:
             process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=20)
-    assert ("", "context-guard: interrupted\n", 130) == (out, err, process.returncode)
+    assert ("", "", 0) == (out, err, process.returncode)
 
 
 @pytest.mark.parametrize(

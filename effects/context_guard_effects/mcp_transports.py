@@ -1,6 +1,7 @@
 """The MCP server on Trio: over stdin and stdout, or over HTTP for clients of this machine."""
 
 import logging
+import signal
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -19,7 +20,7 @@ def serve_stdio(store: Path | None) -> None:
 
 
 def serve_http(store: Path | None, host: str, port: int, ready: Callable[[str], None]) -> None:
-    """Until it is interrupted. Port 0 takes a free one; `ready` is told the address. The SDK refuses requests that
+    """Until it is told to end. Port 0 takes a free one; `ready` is told the address. The SDK refuses requests that
     name another host or origin than this machine."""
     trio.run(_http, store, host, port, ready)
 
@@ -36,6 +37,10 @@ async def _http(store: Path | None, host: str, port: int, ready: Callable[[str],
     config.errorlog = logging.getLogger("hypercorn.error")
     config.include_server_header = False
     app = make_server(store).streamable_http_app(host=host)
-    async with trio.open_nursery() as nursery:
-        binds = await nursery.start(partial(serve, app, config))
-        ready(f"{binds[0]}/mcp")
+    with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+        async with trio.open_nursery() as nursery:
+            binds = await nursery.start(partial(serve, app, config))
+            ready(f"{binds[0]}/mcp")
+            async for _ in signals:
+                break
+            nursery.cancel_scope.cancel()

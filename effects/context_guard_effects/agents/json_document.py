@@ -18,7 +18,7 @@ class JsonDocument:
         self._data = data
         root = _parser().parse(data).root_node
         for error in _errors(root):
-            if error.is_missing or (error.text or b"").strip() != b",":
+            if not _is_last_comma(error):
                 raise DocumentError(f"line {error.start_point.row + 1} is no JSON")
         tops = [node for node in root.named_children if node.type not in ("comment", "ERROR")]
         if not tops and data.strip():
@@ -121,6 +121,13 @@ def _errors(node: Node) -> list[Node]:
     return [error for child in node.children for error in _errors(child)]
 
 
+def _is_last_comma(error: Node) -> bool:
+    """Behind the last member or item: forbidden in JSON, usual in settings."""
+    if error.is_missing:
+        return error.prev_sibling is not None and error.prev_sibling.type == "," and error.parent is not None
+    return error.text == b","
+
+
 def _pairs(node: Node) -> list[Node]:
     return [child for child in node.named_children if child.type == "pair"]
 
@@ -161,7 +168,11 @@ def _value(node: Node | None) -> Any:
     if node.type == "object":
         return {_value(it.child_by_field_name("key")): _value(it.child_by_field_name("value")) for it in _pairs(node)}
     if node.type == "array":
-        return [_value(child) for child in node.named_children if child.type not in ("comment", "ERROR")]
+        return [
+            _value(child)
+            for child in node.named_children
+            if child.type not in ("comment", "ERROR") and not child.is_missing
+        ]
     try:
         return json.loads((node.text or b"").decode(), strict=False)
     except ValueError as error:

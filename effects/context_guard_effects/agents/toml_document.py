@@ -35,7 +35,7 @@ class TomlDocument:
             table = table[key]
             if not isinstance(table, AbstractTable):
                 raise DocumentError(f"{'.'.join(path[: place + 1])} is not a table")
-        if table is document and path[-1] not in document:
+        if table is document and path[-1] not in document and not isinstance(value, dict):
             return self._on_top(path[-1], value)
         table[path[-1]] = _item(value)
         return self._changed(document)
