@@ -214,6 +214,15 @@ def test_an_id_is_made_of_what_is_said() -> None:
         assert entry_ids(openai_chat.read([one[0], one[1] | changed]).unwrap())[1] != ids[1]
 
 
+def test_the_same_prompt_behind_another_answer_has_another_id() -> None:
+    """An omitted exchange is recalled by its prompt, and many say the same few words."""
+    prompt = {"role": "user", "content": "Go on."}
+    one, other = (
+        entry_ids(openai_chat.read([{"role": "assistant", "content": said}, prompt]).unwrap()) for said in ("A", "B")
+    )
+    assert one[1] != other[1]
+
+
 class SdkObject:
     """As the SDKs of the providers keep an answer: an object that can say itself as JSON."""
 

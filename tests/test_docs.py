@@ -71,7 +71,8 @@ LINK = re.compile(r"\]\((?!https?://|#)([^)#]+)")
 
 
 @pytest.mark.parametrize(
-    "name", ["docs/hosts.md", "docs/cli.md", "docs/judges.md", "docs/reviewing.md", "docs/store.md"]
+    "name",
+    ["docs/hosts.md", "docs/frameworks.md", "docs/cli.md", "docs/judges.md", "docs/reviewing.md", "docs/store.md"],
 )
 def test_a_link_leads_somewhere(name: str) -> None:
     """Files that a page points at are there."""

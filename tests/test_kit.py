@@ -318,3 +318,64 @@ def test_an_edit_waits_while_the_cache_is_warm_and_is_free_once_it_is_cold() -> 
     assert 0 == guarded.settle_sync(list_, told).edits
     later = msgspec.structs.replace(told, now=1_000_000 + 3_600_000)
     assert 1 == guarded.settle_sync(list_, later).edits
+
+
+def test_a_request_whose_history_a_server_holds_is_left_alone() -> None:
+    """Only what is new would be seen: the body goes out as it is, and the status says what to do."""
+    guarded = guard(provider="openai-responses")
+    body: JsonObject = {"model": "m", "input": [], "previous_response_id": "resp_1"}
+    assert body is guarded.project_request(body)
+    assert "previous_response_id" in guarded.status().problems[0]
+    assert guarded.check_request({"model": "m", "input": []}) is None
+
+
+def test_the_body_of_a_request_is_guarded_and_marked() -> None:
+    """Messages are edited; cache marks that make an edit cheaper are set where the host asked for them."""
+    list_ = conversation()
+    body: JsonObject = {"model": "claude-sonnet-5-5", "max_tokens": 9, "messages": [*list_, *messages_end()]}
+    plain, marking = guard(), guard(breakpoints=True)
+    assert body is plain.project_request(body)
+    for guarded in (plain, marking):
+        guarded.settle_sync(list_)
+    assert plain.project_request(body)["messages"] == plain.project(body["messages"])
+    marks = [json.dumps(guarded.project_request(body)).count("cache_control") for guarded in (plain, marking)]
+    assert [1, 2] == marks
+    assert 1 == json.dumps(body).count("cache_control")
+
+
+def messages_end() -> list[JsonObject]:
+    last = {"type": "text", "text": "Thanks.", "cache_control": {"type": "ephemeral"}}
+    return [{"role": "user", "content": [last]}]
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_a_host_with_messages_of_its_own_is_told_what_to_show(provider: Provider) -> None:
+    """Call id → text, for each result that is edited; a call id that two results share is left out."""
+    guarded, list_ = guard(provider=provider), conversation(provider)
+    assert {} == guarded.replacements(list_)
+    guarded.settle_sync(list_)
+    shown = guarded.replacements(list_)
+    assert ["call_1"] == list(shown)
+    assert shown["call_1"].startswith(MARKER)
+    again = messages(provider, prompt("Once more."), call("search", {}, id="call_1"), result("none"), answer("No."))
+    assert {} == guarded.replacements([*list_, *again])
+
+
+def test_another_pass_that_ended_first_is_not_overruled() -> None:
+    """Two passes over the same run: the second one finds that the edits have changed, and is dropped."""
+    store, list_ = memory_store(), conversation()
+    first = guard(store=store)
+
+    class Late(KeepJudge):
+        async def __call__(self, request: Request) -> Result[Answers, Unanswered]:
+            await first.settle(list_)
+            return await super().__call__(request)
+
+    second = guard(store=store, judge=Late("part_7"))
+    assert "ended first" in trio.run(second.settle, list_).problem
+    assert "NEEDLE" in str(second.project(list_)[2])
+
+
+def test_a_guard_names_a_judge_that_it_does_not_know() -> None:
+    with pytest.raises(ValueError, match="'no-such-judge' is not a judge"):
+        Guard(judge="no-such-judge")

@@ -31,13 +31,14 @@ from context_guard.savings import Savings, count_savings
 from context_guard.server_state import find_server_state
 from context_guard.status import status_lines
 from context_guard.text import plural
-from context_guard.transcript import Entry, Transcript, text_of
+from context_guard.transcript import Transcript
 from context_guard_effects.bridge import run_in_trio, run_in_trio_sync
 from context_guard_effects.checked import Checked
 from context_guard_effects.codecs import CODECS, Codec, Provider
 from context_guard_effects.judges.port import Judge
 from context_guard_effects.judges.resolve import resolve_judge
 from context_guard_effects.moment import Moment
+from context_guard_effects.outputs import Output, output_of, result_texts
 from context_guard_effects.recall_tool import RecallTool
 from context_guard_effects.settling import Means, Settled, as_transcript, check_edited, read_list, run_pass
 from context_guard_effects.store import Store, StoreError, StoreStatus, memory_store
@@ -50,17 +51,6 @@ DEFAULTS = Config()
 NOW = Moment()
 REMEMBERED = 20
 """Problems that `status` tells."""
-
-
-class Output(Struct, frozen=True):
-    """A tool output of a conversation, with the id that `pin` takes."""
-
-    id: str
-    call_id: str
-    tool: str
-    chars: int
-    is_edited: bool
-    is_pinned: bool
 
 
 class Status(Struct, frozen=True):
@@ -157,7 +147,16 @@ class Guard:
     def outputs(self, messages: list[Any]) -> tuple[Output, ...]:
         """The tool outputs of a conversation. Raises ValueError for what is no message list, and StoreError."""
         transcript = self._transcript(messages)
-        return tuple(_output(transcript, entry) for entry in transcript.entries if entry.role == "tool")
+        return tuple(output_of(transcript, entry) for entry in transcript.entries if entry.role == "tool")
+
+    def replacements(self, messages: list[Any]) -> dict[str, str]:
+        """Call id → what the model is to see of its result, for hosts whose own messages the caller edits. Results that
+        share a call id are left out. For such hosts set `prune_exchanges` to false: an exchange cannot go in part."""
+        sent = self.project(messages)
+        if sent is messages:
+            return {}
+        raw, shown = (result_texts(read_list(self.codec, found)) for found in (messages, sent))
+        return {call_id: text for call_id, text in shown.items() if text != raw.get(call_id, text)}
 
     def status(self, messages: list[Any] | None = None) -> Status:
         """What went wrong, what the store holds and, with a list, what is kept out of its context. Never raises."""
@@ -223,18 +222,6 @@ def _judge(judge: Judge | str, config: Config) -> Judge:
     if isinstance(found, Failure):
         raise ValueError(f"{judge!r} is not a judge: {found.failure()}.")
     return found.unwrap()
-
-
-def _output(transcript: Transcript, entry: Entry) -> Output:
-    result = entry.raw_result
-    return Output(
-        id=entry.id,
-        call_id=result.call_id if result else "",
-        tool=result.name if result else "",
-        chars=len(text_of(entry.raw)),
-        is_edited=entry.visible != entry.raw,
-        is_pinned=entry.id in transcript.pinned,
-    )
 
 
 def _said(error: Exception) -> str:

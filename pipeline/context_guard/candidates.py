@@ -84,7 +84,7 @@ def is_recall(result: RunResult) -> bool:
 
 
 def is_large(result: RunResult, config: Config) -> bool:
-    return may_edit(result, config) and len(result.text) >= config.min_result_chars
+    return len(result.text) >= config.min_result_chars and may_edit(result, config)
 
 
 def may_edit(result: RunResult, config: Config) -> bool:

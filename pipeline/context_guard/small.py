@@ -34,8 +34,8 @@ def pick_small(
     found = (
         _to_small(result, span, cwd, config.recall_with)
         for result in span.results
-        if may_edit(result, config)
-        and config.small_result_min_chars <= len(result.text) < config.min_result_chars
+        if config.small_result_min_chars <= len(result.text) < config.min_result_chars
+        and may_edit(result, config)
         and result.entry_id not in judged
         and (phase == "run-end" or is_old_enough(result, result.turn or 0, span, config))
     )

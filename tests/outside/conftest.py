@@ -1,5 +1,6 @@
-"""What the tests against real Pi share."""
+"""What the tests against real parts share."""
 
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -7,6 +8,19 @@ import pytest
 
 from outside.pi_driver import NpmUnreachable, Pi, PiHome, install_pi
 from outside.scripted_provider import ScriptedProvider
+
+ROOT = Path(__file__).resolve().parents[2]
+UNREACHABLE = 3
+
+
+@pytest.fixture(scope="session")
+def frameworks() -> str:
+    """An interpreter with the frameworks."""
+    done = subprocess.run([ROOT / "scripts" / "install_hosts.sh"], capture_output=True, text=True, check=False)
+    if done.returncode == UNREACHABLE:
+        pytest.skip(f"the frameworks are needed: {done.stderr.strip()}")
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip().removeprefix("python=")
 
 
 @pytest.fixture(scope="session")

@@ -8,6 +8,7 @@ The agent's tools are real; only the model is not.
 """
 
 import contextlib
+import contextlib
 import json
 import threading
 from collections.abc import Callable, Sequence
@@ -17,9 +18,12 @@ from typing import Any, Self
 
 from msgspec import Struct
 
-from outside.scripted_wires import Answer, Api, Call, Turn, find_api, stream, tokens, whole
+from outside.scripted_turns import Call, Turn
+from outside.scripted_wires import Answer, Api, find_api, stream, tokens, whole
 
-__all__ = ["Call", "Request", "ScriptedProvider", "Turn"]
+__all__ = ["Call", "Request", "Script", "ScriptedProvider", "Turn"]
+
+_GATE_SECONDS = 30.0
 
 ASIDE = Turn("An aside.")
 """What a request without tools is told: a title, a check. No turn of the script goes to it."""
@@ -41,8 +45,7 @@ class Request(Struct, frozen=True):
 
     @property
     def messages(self) -> list[dict[str, Any]]:
-        messages: list[dict[str, Any]] = self.body["input" if self.api == "openai-responses" else "messages"]
-        return messages
+        return _messages(self.body)
 
     def results(self) -> dict[str, str]:
         """The text of every tool result by the id of its call, oldest first."""
@@ -138,17 +141,24 @@ class _Handler(BaseHTTPRequestHandler):
         answer = self.server.provider.take(request)
         if answer is None:
             self._refuse("the script has no turn left")
-        elif not request.body.get("stream"):
-            self.server.provider.replies.append(whole(api, answer))
-            self._send(200, "application/json", self.server.provider.replies[-1])
-        else:
+            return
+        if answer.turn.gate is not None:
+            answer.turn.gate.wait(_GATE_SECONDS)
+        if answer.turn.refusal:
+            self._refuse("scripted", answer.turn.refusal)
+            return
+        is_streamed = bool(request.body.get("stream"))
+        pieces = list(stream(api, answer)) if is_streamed else [whole(api, answer)]
+        self.server.provider.replies.append(b"".join(pieces))
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # of an agent that no longer wants it
+            if not is_streamed:
+                self._send(200, "application/json", pieces[0])
+                return
             self.send_response(200)
             self.send_header("content-type", "text/event-stream")
             self.end_headers()
-            events = list(stream(api, answer))
-            self.server.provider.replies.append(b"".join(events))
-            for event in events:
-                self.wfile.write(event)
+            for piece in pieces:
+                self.wfile.write(piece)
 
     def do_GET(self) -> None:
         self._send(404, "application/json", b"{}")
@@ -158,10 +168,11 @@ class _Handler(BaseHTTPRequestHandler):
     def log_message(self, format: str, *args: Any) -> None:
         """Silence: the requests are kept, and standard error is the test runner's."""
 
-    def _refuse(self, why: str) -> None:
-        """An error of the kind that no client tries again."""
-        error = {"type": "error", "error": {"type": "invalid_request_error", "message": why}}
-        self._send(400, "application/json", json.dumps(error).encode())
+    def _refuse(self, why: str, status: int = 400) -> None:
+        """An error, unless it is 529 of the kind that no client tries again."""
+        kind = "overloaded_error" if status == 529 else "invalid_request_error"
+        error = {"type": "error", "error": {"type": kind, "message": why}}
+        self._send(status, "application/json", json.dumps(error).encode())
 
     def _send(self, status: int, kind: str, body: bytes) -> None:
         self.send_response(status)
@@ -187,12 +198,15 @@ def _usage(request: Request, earlier: Sequence[Request]) -> dict[str, int]:
 def _blocks(body: dict[str, Any]) -> list[str]:
     """What the model would read, in its order, one JSON text a block, without the cache markers."""
     blocks = [*body.get("tools", []), *_as_blocks(body.get("system", [])), *_as_blocks(body.get("instructions") or [])]
-    for message in body.get("messages") or _as_blocks(body.get("input") or []):
-        if "role" not in message or message.get("content") is None:
-            blocks.append(message)
-            continue
-        blocks += [{"role": message["role"], **block} for block in _as_blocks(message["content"])]
+    for message in _messages(body):
+        content = message.get("content")
+        blocks += [{"role": message["role"], **block} for block in _as_blocks(content)] if content else [message]
     return [json.dumps({key: block[key] for key in block if key != "cache_control"}) for block in blocks]
+
+
+def _messages(body: dict[str, Any]) -> list[dict[str, Any]]:
+    found = body.get("messages", body.get("input", []))
+    return [{"role": "user", "content": found}] if isinstance(found, str) else found
 
 
 def _as_blocks(content: str | list[dict[str, Any]]) -> list[dict[str, Any]]:

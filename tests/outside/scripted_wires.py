@@ -4,10 +4,12 @@ Ids tell the request that they answer, so that a conversation reads the same on 
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any, Literal
 
 from msgspec import Struct
+
+from outside.scripted_turns import Call, Turn
 
 Api = Literal["anthropic", "openai-chat", "openai-responses"]
 
@@ -21,22 +23,6 @@ CHARS_PER_TOKEN = 4
 DELTA_CHARS = 400
 
 Json = dict[str, Any]
-
-
-class Call(Struct, frozen=True):
-    tool: str
-    args: Json
-    id: str = ""
-    """Made of the request's number by default."""
-    namespace: str = ""
-    """Of an MCP server, as Codex has it."""
-
-
-class Turn(Struct, frozen=True):
-    """One answer of the model: a text, tool calls or both. It ends the run when there are no calls."""
-
-    text: str = ""
-    calls: Sequence[Call] = ()
 
 
 class Answer(Struct, frozen=True):

@@ -9,19 +9,8 @@ import pytest
 pytestmark = pytest.mark.outside
 
 ROOT = Path(__file__).resolve().parents[2]
-UNREACHABLE = 3
 ADAPTERS = sorted((ROOT / "effects" / "context_guard_effects" / "hosts").glob("*.py"))
 HOSTS = sorted((ROOT / "tests" / "outside" / "hosts").glob("*_host.py"))
-
-
-@pytest.fixture(scope="session")
-def python() -> str:
-    """An interpreter with the frameworks."""
-    done = subprocess.run([ROOT / "scripts" / "install_hosts.sh"], capture_output=True, text=True, check=False)
-    if done.returncode == UNREACHABLE:
-        pytest.skip(f"the frameworks are needed: {done.stderr.strip()}")
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip().removeprefix("python=")
 
 
 def run(python: str, *arguments: str, **environment: str) -> None:
@@ -38,16 +27,16 @@ def run(python: str, *arguments: str, **environment: str) -> None:
 
 
 @pytest.mark.parametrize("host", [path.stem for path in HOSTS])
-def test_a_framework_is_guarded(python: str, host: str, tmp_path: Path) -> None:
+def test_a_framework_is_guarded(frameworks: str, host: str, tmp_path: Path) -> None:
     """Raw history, sticky edits under the same call ids, exact recall, forks, another process, silence keeps all."""
-    run(python, "-m", f"outside.hosts.{host}", str(tmp_path / "store.db"))
+    run(frameworks, "-m", f"outside.hosts.{host}", str(tmp_path / "store.db"))
 
 
-def test_langchain_is_guarded_without_a_loop_too(python: str, tmp_path: Path) -> None:
-    run(python, "-m", "outside.hosts.langchain_host", str(tmp_path / "store.db"), LANGCHAIN_SYNC="1")
+def test_langchain_is_guarded_without_a_loop_too(frameworks: str, tmp_path: Path) -> None:
+    run(frameworks, "-m", "outside.hosts.langchain_host", str(tmp_path / "store.db"), LANGCHAIN_SYNC="1")
 
 
-def test_the_adapters_fit_the_types_of_the_frameworks(python: str) -> None:
+def test_the_adapters_fit_the_types_of_the_frameworks(frameworks: str) -> None:
     """The base suite has no frameworks, so that mypy takes them for anything; here it sees them."""
     settings = ("--strict", "--explicit-package-bases", "--ignore-missing-imports", "--follow-imports=silent")
-    run(python, "-m", "mypy", *settings, *map(str, ADAPTERS), *map(str, HOSTS), MYPYPATH="pipeline:effects:tests")
+    run(frameworks, "-m", "mypy", *settings, *map(str, ADAPTERS), *map(str, HOSTS), MYPYPATH="pipeline:effects:tests")

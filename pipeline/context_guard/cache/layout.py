@@ -27,6 +27,7 @@ class Layout(Struct, frozen=True):
     last_user: int
     """Place of the last prompt or steering message; -1 without one."""
     branch: tuple[str, ...]
+    """All entries of the branch, where there is a readable cache entry to find among them."""
     trusted: tuple[tuple[str, int], ...]
     """Readable cache entries: entry id, place on the branch."""
     requests: int
@@ -51,13 +52,14 @@ def read_layout(transcript: Transcript, config: Config, boundary: Boundary) -> L
     prices = prices_for(transcript.model, boundary.cost)
     answers = sum(1 for entry in context if entry.role == "assistant" and entry.visible is not None)
     users = [place for place, entry in enumerate(context) if entry.role == "user" and entry.visible is not None]
+    trusted = trusted_points(transcript, boundary.written, boundary.now)
     return Layout(
         policy=policy_of(transcript.model, config),
         ids=tuple(entry.id for entry in context),
         chars=tuple(visible_chars(entry) for entry in context),
         last_user=users[-1] if users else -1,
-        branch=tuple(entry.id for entry in transcript.entries),
-        trusted=trusted_points(transcript, boundary.written, boundary.now),
+        branch=tuple(entry.id for entry in transcript.entries) if trusted else (),
+        trusted=trusted,
         requests=answers,
         sure=_sure(transcript, answers, boundary, config),
         prices=prices,

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from hashlib import blake2b
+from hashlib import sha256
 
 import msgspec
 from msgspec import Struct
@@ -10,7 +10,7 @@ from msgspec import Struct
 from context_guard.cache.marks import Mark
 from context_guard.transcript import AnyBlock, Model, Opaque, Role, Usage, calls_of, only_result, text_of
 
-ID_BYTES = 6
+ID_DIGITS = 12
 
 
 class Message(Struct, frozen=True):
@@ -55,32 +55,35 @@ def entry_ids(messages: Sequence[Message]) -> tuple[str, ...]:
     """Twelve hexadecimal digits for each entry, made of what it says and of how many equal ones stand before it.
 
     Left out is what hosts drop or make anew: thinking, signatures, cache marks, the providers' own ids. So adding
-    messages at the end changes no id, and the id of a tool result depends on its call and its raw content alone.
+    messages at the end changes no id, and the id of a tool result depends on its call and its raw content alone. That
+    of a prompt depends on the answer before it too: many say "go on", and an exchange is recalled by its prompt.
     """
     seen: dict[str, int] = {}
     ids: list[str] = []
+    answer = ""
     for message in messages:
-        said = _said(message)
+        said = _said(message, answer if message.role == "user" else "")
         count = seen.get(said, 0)
         seen[said] = count + 1
-        ids.append(said if count == 0 else blake2b(f"{said} {count}".encode(), digest_size=ID_BYTES).hexdigest())
+        ids.append(said if count == 0 else sha256(f"{said} {count}".encode()).hexdigest()[:ID_DIGITS])
+        answer = ids[-1] if message.role == "assistant" else answer
     return tuple(ids)
 
 
-def _said(message: Message) -> str:
-    """A digest of the content; the lengths in front of it tell where each part ends."""
+def _said(message: Message, answer: str) -> str:
+    """A digest of the content and the answer before; the lengths in front of them tell where each part ends."""
     result = only_result(message.blocks)
     text = text_of(message.blocks)
-    parts = [message.role, "" if result is None else result.call_id]
+    parts = [message.role, answer if result is None else result.call_id]
     if message.role == "assistant":
         for call in calls_of(message.blocks):
             parts += (call.id, call.name, _canonical(call.args))
     parts += message.digests
     head = "".join((repr([len(text), *map(len, parts)]), *parts))
-    digest = blake2b(head.encode("utf-8", "surrogatepass"), digest_size=ID_BYTES)
+    digest = sha256(head.encode("utf-8", "surrogatepass"))
     # By itself: it may be long, and joined it would be copied once more.
     digest.update(text.encode("utf-8", "surrogatepass"))
-    return digest.hexdigest()
+    return digest.hexdigest()[:ID_DIGITS]
 
 
 def _canonical(args: str) -> str:

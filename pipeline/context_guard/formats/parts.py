@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Sequence
-from hashlib import blake2b
+from hashlib import sha256
 from typing import Any
 
 from returns.result import Failure, Result, Success
@@ -84,7 +84,7 @@ def image_at(url: str) -> RawImage:
 
 
 def digest(text: str) -> str:
-    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def with_texts(content: Any, texts: Texts, kind: str = "text") -> Any:
