@@ -15,7 +15,7 @@ from context_guard_effects.cli.output import warn
 
 COMMANDS = (
     *("distill", "explain", "status", "stage", "trace", "recall", "doctor", "config", "judge"),
-    *("store", "pin", "unpin", "restore", "why", "proxy"),
+    *("store", "pin", "unpin", "restore", "why", "proxy", "watch"),
 )
 WORDS = ("pin", "unpin", "restore")
 """Commands that share a module."""
