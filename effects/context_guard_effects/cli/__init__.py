@@ -16,7 +16,7 @@ from context_guard_effects.cli.output import warn
 COMMANDS = (
     *("distill", "explain", "status", "stage", "trace", "recall", "doctor", "config", "judge"),
     *("store", "pin", "unpin", "restore", "why"),
-    *("proxy", "mcp", "install", "uninstall", "bridge"),
+    *("proxy", "watch", "mcp", "install", "uninstall", "bridge"),
 )
 WORDS = ("pin", "unpin", "restore")
 """Commands that share a module."""
