@@ -1,6 +1,7 @@
 """Judging behind the requests: when, of what, and what becomes of edits that wait."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import trio
@@ -8,8 +9,10 @@ from msgspec import structs
 from proxy_world import Turn, body_of, result_of
 
 from context_guard.config import Config
+from context_guard.formats.replies.reply import as_json
 from context_guard_effects.proxy.jobs import Done, Job, run_job
 from context_guard_effects.proxy.settling import Settler
+from context_guard_effects.proxy.worker import Setup, Worker
 from context_guard_effects.store import memory_store
 from context_guard_effects.testing import KeepJudge, made_output
 
@@ -87,3 +90,15 @@ async def test_a_request_that_goes_on_ends_the_wait() -> None:
 async def test_a_job_that_breaks_everything_is_a_problem_and_no_more() -> None:
     done = await run_job(job(body=b"{"), memory_store(), KeepJudge("NEEDLE"), Config())
     assert done.problem.startswith("a pass changed nothing")
+
+
+async def test_half_of_a_surrogate_pair_does_not_end_the_proxy(tmp_path: Path) -> None:
+    """Models send it, cut off: in a reply it is judged like all else; anywhere else the pass is a problem."""
+    reply = as_json([{"role": "assistant", "content": [{"type": "text", "text": "There: NEEDLE. \ud83d"}]}])
+    worker = Worker(Setup(str(tmp_path / "store.db"), "local", Config()))
+    try:
+        assert "" == (await worker.run(job(reply=reply))).problem
+        assert "surrogate" in (await worker.run(job(session="\ud83d"))).problem
+        assert "" == (await worker.run(job(reply=reply))).problem
+    finally:
+        await worker.stop()

@@ -7,13 +7,14 @@ from build import answer, call, lines, prompt, result, session
 from hypothesis import given
 from hypothesis import strategies as st
 
+from context_guard.answers import Asked
 from context_guard.candidates import is_recall
 from context_guard.config import Config
 from context_guard.local_judge import judge_locally
 from context_guard.recall_way import find_recall_way
 from context_guard.settings import apply_settings
 from context_guard.span import RunResult
-from context_guard.stages import Asked, plan, settle
+from context_guard.stages import plan, settle
 from context_guard.text import recall_call, recall_hint
 
 
@@ -52,7 +53,7 @@ def test_what_is_no_way_is_refused(way: str) -> None:
     assert ("recall", 1) == (parsed.config.recall_with, len(parsed.warnings))
 
 
-@given(st.text(st.characters(exclude_categories=("Cs",), exclude_characters="`"), min_size=1))
+@given(st.text(st.characters(codec="utf-8", exclude_characters="`"), min_size=1))
 def test_a_shell_reads_the_id_as_one_word(entry_id: str) -> None:
     command = recall_call(entry_id, "shell").split("`")[1]
     assert ["context-guard", "recall", entry_id] == shlex.split(command)

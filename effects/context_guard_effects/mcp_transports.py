@@ -5,6 +5,7 @@ import signal
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import trio
 from hypercorn.config import Config
@@ -36,7 +37,7 @@ async def _http(store: Path | None, host: str, port: int, ready: Callable[[str],
     config.bind = [f"[{host}]:{port}" if ":" in host else f"{host}:{port}"]
     config.errorlog = logging.getLogger("hypercorn.error")
     config.include_server_header = False
-    app = make_server(store).streamable_http_app(host=host)
+    app: Any = make_server(store).streamable_http_app(host=host)  # Starlette's ASGI types are not hypercorn's
     with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
         async with trio.open_nursery() as nursery:
             binds = await nursery.start(partial(serve, app, config))

@@ -1,4 +1,4 @@
-"""The user's word about one output, put into the store's log, and what that log says: for every front end the same text."""
+"""The user's word about one output, put into the store's log, and what that log says: one text for all front ends."""
 
 from datetime import UTC, datetime
 

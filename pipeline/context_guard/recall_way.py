@@ -1,4 +1,4 @@
-"""How the agent behind a request can recall: for a proxy, which sees only the requests of an agent that it does not know."""
+"""How the agent behind a request can recall: for a proxy, which sees nothing of the agent but its requests."""
 
 import re
 from collections.abc import Iterator

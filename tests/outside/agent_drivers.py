@@ -1,4 +1,4 @@
-"""Real coding agents, installed by `scripts/install_agents.sh`, each in a home of its own, set up by `context-guard install`.
+"""Real coding agents (`scripts/install_agents.sh`), each in a home of its own, set up by `context-guard install`.
 
 None sees the user's environment: no key, no settings, no proxy; telemetry and updates are off, where the agent can.
 """

@@ -8,7 +8,6 @@ The agent's tools are real; only the model is not.
 """
 
 import contextlib
-import contextlib
 import json
 import threading
 from collections.abc import Callable, Sequence

@@ -68,7 +68,7 @@ def responses_turn(messages: list[Any]) -> str | None:
     items = [item.to_dict() for item in response.output]
     for item in items:
         item.pop("parsed_arguments", None)
-        for part in item.get("content") or ():  # type: ignore[union-attr, attr-defined]
+        for part in item.get("content") or ():
             part.pop("parsed", None)
     messages.extend(items)
     calls = [item for item in items if item["type"] == "function_call"]

@@ -17,8 +17,7 @@ from context_guard.text import MARKER
 from context_guard_effects.store import open_store
 from outside.agent_drivers import AGENTS, Agent, Home, install_agents, make_python
 from outside.pi_driver import NpmUnreachable, Pi, PiHome
-from outside.scripted_provider import Request, ScriptedProvider, Turn
-from outside.scripted_wires import Call
+from outside.scripted_provider import Call, Request, ScriptedProvider, Turn
 
 pytestmark = pytest.mark.outside
 

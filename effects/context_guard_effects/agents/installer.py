@@ -1,4 +1,4 @@
-"""Puts additions into settings files and takes them out again, whole or not at all, to the byte where nothing else changed.
+"""Puts additions into settings files and takes them out again: to the byte where nothing else has changed.
 
 What a file held before lies beside it as `NAME.before-context-guard`; a ledger in the user's data directory says which
 files were written, and the digest of what was written.
@@ -50,8 +50,8 @@ class Change(Struct, frozen=True):
     def diff(self) -> str:
         """For the user's eyes; what looks like a secret in a line nearby is masked."""
         old, new = ((data or b"").decode("utf-8", "replace").splitlines() for data in (self.now, self.then))
-        names = (str(self.file) if it is not None else os.devnull for it in (self.now, self.then))
-        return redact("".join(f"{line}\n" for line in unified_diff(old, new, *names, lineterm="", n=1)))
+        before, after = (str(self.file) if it is not None else os.devnull for it in (self.now, self.then))
+        return redact("".join(f"{line}\n" for line in unified_diff(old, new, before, after, lineterm="", n=1)))
 
 
 class Installer:

@@ -1,4 +1,4 @@
-"""What each agent needs so that it sends its requests through the local proxy and can recall, as additions to its files.
+"""What each agent needs to send its requests through the local proxy and to recall, as additions to its files.
 
 Facts of the agents, each tried with the real one (`tests/outside/test_agents.py`): where its settings lie, how its base
 URL is named, how an MCP server is registered. No key is read or written.
@@ -113,7 +113,8 @@ def _refuse_other(file: Path, keys: Keys, ours: str, goes_to: str, allowed: str 
         return
     key = ".".join(keys)
     raise Conflict(
-        f"{file} sets {key} to {found!r} already. Take it out there, give that address to {goes_to}URL, and install again."
+        f"{file} sets {key} to {found!r} already. Take it out there, give that address to {goes_to}URL, and install "
+        "again."
     )
 
 

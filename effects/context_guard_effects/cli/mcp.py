@@ -17,8 +17,8 @@ LOOPBACK = ("127.0.0.1", "::1", "localhost")
 def command(address: str | None, store: Path | None) -> None:
     """Serve the store to an agent over MCP: recall, status, why, pin and restore.
 
-    On stdin and stdout until stdin ends; the agent starts it (see `install`). Names in hosts: mcp__context-guard__recall
-    in Claude Code, context-guard_recall in OpenCode.
+    On stdin and stdout until stdin ends: the agent starts it (see `install`). In Claude Code its tool is called
+    mcp__context-guard__recall, in OpenCode context-guard_recall.
     """
     host, port = _split(address) if address is not None else ("", 0)
     try:
@@ -33,10 +33,9 @@ def command(address: str | None, store: Path | None) -> None:
         else:
             serve_http(store, host, port, lambda url: warn(f"MCP at {url}; end it with Ctrl+C"))
     except* OSError as group:
-        error = _first(group)
-        raise Stop(
-            f"cannot serve {address or 'stdio'}: {(error.strerror or str(error)).lower()}", UNWRITABLE
-        ) from error
+        first = _first(group)
+        said = (first.strerror or str(first)).lower()
+        raise Stop(f"cannot serve {address or 'stdio'}: {said}", UNWRITABLE) from first
 
 
 def _split(address: str) -> tuple[str, int]:

@@ -55,6 +55,8 @@ class Worker:
                 return done
         except (OSError, EOFError, trio.BrokenResourceError, trio.ClosedResourceError, msgspec.MsgspecError):
             said = "ended"
+        except UnicodeEncodeError:
+            said = "cannot be told half of a surrogate pair"
         finally:
             if not is_done:
                 await self.stop()

@@ -1,10 +1,10 @@
 """What a reply came to, and what each API's reader offers."""
 
+import json
 from typing import Any, Protocol
 
 from msgspec import Struct
 
-from context_guard.text import compact_json
 from context_guard.transcript import Usage
 
 Json = dict[str, Any]
@@ -35,4 +35,5 @@ class Collector(Protocol):
 
 
 def as_json(messages: list[Json]) -> str:
-    return compact_json(messages)
+    """In ASCII: half of a surrogate pair, as models send it, goes into no other process."""
+    return json.dumps(messages, separators=(",", ":"))
