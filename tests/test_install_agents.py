@@ -1,4 +1,4 @@
-"""`install` into agents with settings of their own, and `uninstall`: only the guard's keys, and every other byte as it was."""
+"""`install` into agents with settings of their own, and `uninstall`: the guard's keys alone; every other byte stays."""
 
 import json
 from pathlib import Path

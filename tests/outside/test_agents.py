@@ -1,4 +1,4 @@
-"""Real coding agents behind the proxy, with a scripted model: what the model reads of a large output, and the way back."""
+"""Real coding agents behind the proxy, with a scripted model: what the model reads of a large output and gets back."""
 
 import json
 import re
