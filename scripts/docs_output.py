@@ -1,13 +1,14 @@
-"""Writes what the commands in docs/cli.md print now below them.
+"""Writes what the commands in docs/cli.md and docs/audit.md print now below them.
 
     python scripts/docs_output.py
 
 A block of ```console holds commands, each behind `$ `, and what they print; `| head -n N` and `| tail -n N` shorten it.
 $SESSION and $BROKEN are copies of pi-search.jsonl and pi-broken.jsonl in docs/examples, made anew for each block, and
-$DIR the folder that they lie in. The store holds what a pass over $SESSION keeps. The test `tests/test_docs.py` fails
-where the page is out of date.
+$DIR the folder that they lie in. $SESSIONS is a folder with pi-search.jsonl and two sessions of the cost benchmark. The
+store holds what a pass over $SESSION keeps. The test `tests/test_docs.py` fails where a page is out of date.
 """
 
+import gzip
 import os
 import re
 import shlex
@@ -19,7 +20,8 @@ from pathlib import Path
 from click.testing import CliRunner
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGE = ROOT / "docs" / "cli.md"
+PAGES = (ROOT / "docs" / "cli.md", ROOT / "docs" / "audit.md")
+RECORDED = ROOT / "benchmarks" / "cost" / "sessions"
 EXAMPLES = ROOT / "docs" / "examples"
 COPIES = {"$SESSION": "session.jsonl", "$BROKEN": "broken.jsonl"}
 ORIGINALS = {"$SESSION": "pi-search.jsonl", "$BROKEN": "pi-broken.jsonl"}
@@ -27,7 +29,8 @@ BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PROMPT = "$ context-guard "
 SHORTENED = re.compile(r" \| (head|tail) -n (\d+)$")
 SECONDS = re.compile(r"\(\d+\.\d s;")
-PAGES = re.compile(r"the store takes [\d.]+ kB")
+JUDGED = re.compile(r"embedded judge took [\d.]+ s")
+STORED = re.compile(r"the store takes [\d.]+ kB")
 """How many pages a store takes is SQLite's, and differs between its versions."""
 KEPT_AT = 1_750_000_000_000
 
@@ -41,6 +44,8 @@ def _session(block: str) -> str:
     with tempfile.TemporaryDirectory() as folder:
         for name, copy in COPIES.items():
             (Path(folder) / copy).write_bytes((EXAMPLES / ORIGINALS[name]).read_bytes())
+        if "$SESSIONS" in block:
+            _sessions(Path(folder) / "sessions")
         store = Path(folder) / "store.db"
         store.write_bytes(_store())
         store.chmod(0o600)
@@ -51,7 +56,7 @@ def _session(block: str) -> str:
 def _output(command: str, folder: str) -> str:
     from context_guard_effects.cli import main
 
-    line = command.removeprefix(PROMPT).replace("$DIR", folder)
+    line = command.removeprefix(PROMPT).replace("$SESSIONS", f"{folder}/sessions").replace("$DIR", folder)
     for name, copy in COPIES.items():
         line = line.replace(name, f"{folder}/{copy}")
     shortened = SHORTENED.search(line)
@@ -60,12 +65,20 @@ def _output(command: str, folder: str) -> str:
     output = run.output
     for name, copy in COPIES.items():
         output = output.replace(f"{folder}/{copy}", name)
-    lines = output.replace(folder, "$DIR").splitlines()
+    lines = output.replace(f"{folder}/sessions", "$SESSIONS").replace(folder, "$DIR").splitlines()
     if shortened is not None:
         count = int(shortened[2])
         lines = lines[:count] if shortened[1] == "head" else lines[-count:]
     text = "".join(f"{line}\n" for line in lines)
-    return PAGES.sub("the store takes 69.6 kB", SECONDS.sub("(0.1 s;", text))
+    text = JUDGED.sub("embedded judge took 1.0 s", text)
+    return STORED.sub("the store takes 69.6 kB", SECONDS.sub("(0.1 s;", text))
+
+
+def _sessions(folder: Path) -> None:
+    folder.mkdir()
+    (folder / "pi-search.jsonl").write_bytes((EXAMPLES / "pi-search.jsonl").read_bytes())
+    for name in ("bug-hunt", "errands"):
+        (folder / f"{name}.jsonl").write_bytes(gzip.decompress((RECORDED / f"{name}.jsonl.gz").read_bytes()))
 
 
 @cache
@@ -97,4 +110,5 @@ def _store() -> bytes:
 if __name__ == "__main__":
     sys.path[:0] = [str(ROOT / "pipeline"), str(ROOT / "effects")]
     os.chdir(ROOT)
-    PAGE.write_text(refreshed(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    for page in PAGES:
+        page.write_text(refreshed(page.read_text(encoding="utf-8")), encoding="utf-8")

@@ -79,6 +79,7 @@ def check_kept_lines(transcript: Transcript, settled: Settlement) -> None:
         if decision.kind == "large" and decision.replacement is not None:
             (text,) = decision.replacement
             check_reading(without_lone_surrogates(text_of(entry_of(transcript, decision.entry_id).raw)), text)
+            assert decision.kept_lines == sum(end - start for start, end in decision.shown or ())
 
 
 def check_reading(raw: str, replacement: str) -> None:

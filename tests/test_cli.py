@@ -318,7 +318,11 @@ def test_an_unknown_leaf_names_those_there_are(session: Path, command: list[str]
         ["distill"],
         ["distill", "x", "--wat"],
         ["stage", "everything", "x"],
-        ["trace", "x"],
+        ["trace"],
+        ["replay", "x", "--from", "tomorrow"],
+        ["replay", "x", "--from", "drafts", "--judge", "local"],
+        ["diff"],
+        ["case", "x", "y"],
         ["recall", "x", "y", "--offset", "three"],
         ["distill", "x", "--now", "noon"],
         ["distill", "x", "--phase", "later"],
@@ -407,7 +411,10 @@ def test_a_judge_that_answers_nothing_ends_with_5(session: Path, tmp_path: Path)
 
 def test_stages_are_lists_filtered_by_entry(session: Path) -> None:
     """Each stage prints JSON; with an entry only what is about it; an unknown one names those there are."""
-    for name in ("span", "candidates", "chunks", "segments", "requests", "answers", "keep-sets", "drafts"):
+    for name in (
+        *("span", "candidates", "chunks", "segments", "requests"),
+        *("answers", "keep-sets", "decisions", "sums", "drafts"),
+    ):
         found = json.loads(guard("stage", name, session, "--entry", "r1").stdout)
         assert found, name
     assert [draft["type"] for draft in json.loads(guard("stage", "drafts", session).stdout)] == ["replace", "append"]
@@ -425,11 +432,12 @@ def test_stages_show_lone_surrogates_as_escapes(tmp_path: Path) -> None:
     assert json.loads(run.stdout)[0]["question"] == "half \ud83d é"
 
 
-def test_trace_writes_the_three_files(session: Path, tmp_path: Path) -> None:
-    """Chunk by chunk what the judge said, the replacement, and the record without what varies."""
+def test_trace_writes_the_files(session: Path, tmp_path: Path) -> None:
+    """Chunk by chunk what the judge said, the replacement, the record without what varies, and the trace as a value."""
     folder = tmp_path / "new" / "trace"
     run = guard("trace", session, "-o", folder)
-    assert run.stdout.split() == [str(folder / name) for name in ("trace.txt", "replacement.txt", "record.json")]
+    names = ("trace.txt", "replacement.txt", "record.json", "trace.json")
+    assert run.stdout.split() == [str(folder / name) for name in names]
     assert "output r1 bash `ls`" in (folder / "trace.txt").read_text()
     assert (folder / "replacement.txt").read_text().startswith("== r1 bash `ls`\n[context-guard] Distilled")
     assert NEEDED in (folder / "replacement.txt").read_text()

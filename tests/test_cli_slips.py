@@ -161,12 +161,12 @@ def test_a_stdout_that_fails_after_writing_does_not_hide_the_edits(session: Path
 
 
 def test_what_quotes_a_session_is_for_its_owner_alone(session: Path, tmp_path: Path) -> None:
-    """Recorded answers and the three files of a trace, also where an older one was open to all."""
+    """Recorded answers and the files of a trace, also where an older one was open to all."""
     (tmp_path / "answers.json").touch(0o644)
     assert guard("distill", session, "--record", tmp_path / "answers.json").exit_code == 0
     assert guard("trace", session, "-o", tmp_path / "trace").exit_code == 0
     made = [tmp_path / "answers.json", *(tmp_path / "trace").iterdir()]
-    assert [path.stat().st_mode & 0o777 for path in made] == [0o600] * 4
+    assert [path.stat().st_mode & 0o777 for path in made] == [0o600] * 5
 
 
 def test_an_interrupt_before_the_command_line_is_there_ends_with_130() -> None:

@@ -5,14 +5,17 @@ import sys
 from pathlib import Path
 
 import pytest
-from benchmarks.cost.providers import PROVIDERS, Provider
-from benchmarks.cost.recording import MINUTE, SECOND, Recording, record, warm
-from benchmarks.cost.replay import fixed_judge, replay
+from benchmarks.cost.judges import fixed_judge
+from benchmarks.cost.providers import PROVIDERS
 from build import answer, call, lines, prompt, result, session
 from msgspec.structs import replace
 from shared_data import needs_shared
 
 from context_guard.config import Config
+from context_guard.cost.provider import Provider
+from context_guard.cost.recording import MINUTE, SECOND, Recording, record
+from context_guard.cost.replay import replay
+from context_guard.cost.timing import warm
 from context_guard.transcript import Entry
 
 ROOT = Path(__file__).resolve().parent.parent

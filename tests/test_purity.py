@@ -29,6 +29,7 @@ ALLOWED = {
     "collections.abc",
     "datetime",
     "decimal",
+    "difflib",
     "email.utils",
     "functools",
     "hashlib",

@@ -4,17 +4,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from case_files import case_names, run_case
+from case_files import case_names, load_case, run_case
 from invariants import assert_invariants
 from syrupy.assertion import SnapshotAssertion
 from syrupy.data import Snapshot, SnapshotCollection
 from syrupy.extensions.single_file import SingleFileSnapshotExtension
 
 from context_guard.trace import record_json, replacement_text, trace_text
+from context_guard_effects.testing.cases import PAGE, missing_lines
 
 ROOT = Path(__file__).resolve().parents[1] / "snapshots"
+LONG = 400
 FILES = ["trace.txt", "replacement.txt", "record.json"]
-MAX_LINES = 60
 
 
 class TextFile(SingleFileSnapshotExtension):
@@ -69,11 +70,22 @@ def test_a_case_keeps_the_invariants(case: str) -> None:
 
 
 @pytest.mark.parametrize("case", case_names())
+def test_a_case_shows_what_it_needs(case: str) -> None:
+    """The lines that a case names under `needs` are among those that the model sees."""
+    _, _, settled = run_case(case)
+    assert {} == missing_lines(load_case(case), settled)
+
+
+@pytest.mark.parametrize("case", case_names())
 def test_a_snapshot_fits_on_a_page(case: str) -> None:
-    """Nobody reviews a long diff: a snapshot has at most 60 lines, and a case no fewer files than the others."""
+    """Nobody reviews a long diff: a snapshot has at most 60 lines, and a case no fewer files than the others.
+
+    Only a `long` case, made from a session, may have more.
+    """
     assert sorted(FILES) == sorted(path.name for path in (ROOT / case).iterdir())
+    most = LONG if load_case(case).get("long") else PAGE
     for name in FILES:
-        assert len((ROOT / case / name).read_text(encoding="utf-8").split("\n")) <= MAX_LINES + 1, name
+        assert len((ROOT / case / name).read_text(encoding="utf-8").split("\n")) <= most + 1, name
 
 
 def test_every_snapshot_has_its_case() -> None:

@@ -10,6 +10,7 @@ code 1 when a session costs more than 1 % more with the guard.
 """
 
 import argparse
+import gzip
 import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator
@@ -18,14 +19,20 @@ from itertools import groupby
 from multiprocessing import Pool
 from pathlib import Path
 
-from benchmarks.cost.providers import PROVIDERS, Provider
-from benchmarks.cost.recording import Recording, load_recording, prompts_apart, warm
-from benchmarks.cost.replay import Replayed, fixed_judge, local_judge, replay
+from benchmarks.cost.judges import fixed_judge, local_judge
+from benchmarks.cost.providers import PROVIDERS
 from benchmarks.given import existing_file
 from msgspec import Struct
+from msgspec.structs import replace
 from returns.primitives.exceptions import UnwrapFailedError
 
 from context_guard.config import Config
+from context_guard.cost.provider import Provider
+from context_guard.cost.recording import Recording, record
+from context_guard.cost.replay import Replayed, replay
+from context_guard.cost.timing import prompts_apart, warm
+from context_guard.cost.tokens import fit_tokens
+from context_guard.formats import pi
 
 ROOT = Path(__file__).resolve().parents[2]
 SHARED = ROOT.parent / "shared"
@@ -124,8 +131,12 @@ def main(arguments: list[str]) -> int:
 
 
 def _load(path: Path) -> Recording:
+    """A Pi session file, gzipped or not: the branch from which Pi would go on."""
     try:
-        return load_recording(path)
+        data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+        transcript = pi.read(data).unwrap()
+        name = path.name.removesuffix(".gz").removesuffix(".jsonl")
+        return replace(record(name, transcript), tokens=fit_tokens(transcript))
     except (OSError, EOFError, zlib.error) as error:
         sys.exit(f"{path}: {error}")
     except UnwrapFailedError as error:
@@ -200,7 +211,7 @@ def _worst(recordings: list[Recording], rows: list[Row]) -> Iterator[tuple[str, 
         yield (
             name,
             str(worst.requests),
-            f"{recording.chars_per_token:.1f} ch, {'fitted' if recording.is_fitted else 'assumed'}",
+            f"{recording.tokens.chars_per_token:.1f} ch, {'fitted' if recording.tokens.is_fitted else 'assumed'}",
             _percent(worst.change),
             f"{worst.provider}, {worst.gaps}",
             _percent(best.change),

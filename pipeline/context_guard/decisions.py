@@ -13,7 +13,7 @@ from context_guard.gaps import Elision
 from context_guard.holds import NO_HOLDS, Holds, add_holds
 from context_guard.keep_sets import KeepSet
 from context_guard.records import ItemResult, Kind, Outcome, Phase, was_judged
-from context_guard.render import render
+from context_guard.render import LineRanges, render
 from context_guard.trims import find_trims
 
 
@@ -39,6 +39,9 @@ class Decision(Struct, frozen=True):
     """Indexes of the chunks that stay only because they are held under any judge (`hardKeeps`)."""
     kept_lines: int | None = None
     total_lines: int | None = None
+    shown: LineRanges | None = None
+    """The output's lines of which the model still sees something; None where it sees the whole output, or the item has
+    no lines."""
 
 
 def decide_output(
@@ -82,6 +85,7 @@ def decide_output(
         replacement=(rendering.text,),
         kept_lines=rendering.kept_lines,
         total_lines=rendering.total_lines,
+        shown=rendering.shown,
     )
 
 

@@ -107,4 +107,5 @@ def _deferred(decision: Decision) -> Decision:
         kept_lines=decision.total_lines,
         replacement=None,
         omitted=None,
+        shown=None,
     )

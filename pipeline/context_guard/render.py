@@ -29,10 +29,15 @@ SUM_WITHIN = 4
 """Lines at the end of an output among which its sum is looked for."""
 
 
+LineRanges = tuple[tuple[int, int], ...]
+"""Lines of an output, counted from 0: the first of each range and the one after its last; ascending, apart."""
+
+
 class Rendering(Struct, frozen=True):
     text: str
     kept_lines: int
     total_lines: int
+    shown: LineRanges
 
 
 def render(
@@ -48,7 +53,9 @@ def render(
     parts of `elisions`."""
     total = cut.chunks[-1].end
     if not kept:
-        return Rendering(text=_removed(candidate, cut, config, _why(config, phase)), kept_lines=0, total_lines=total)
+        return Rendering(
+            text=_removed(candidate, cut, config, _why(config, phase)), kept_lines=0, total_lines=total, shown=()
+        )
     notice = notice_start(candidate.text.split("\n")) if config.keep_notices else total
     stretches = find_stretches(candidate.text, cut, frozenset(kept), trims or {}, notice)
     if config.hard_keeps:
@@ -67,7 +74,9 @@ def render(
         f"{rest}. {recall_hint('Full output', candidate.entry_id, config.recall_with)}"
     )
     text = header + "".join(_body(candidate, cut, stretches, config))
-    return Rendering(text=without_lone_surrogates(text), kept_lines=kept_lines, total_lines=total)
+    return Rendering(
+        text=without_lone_surrogates(text), kept_lines=kept_lines, total_lines=total, shown=_shown(stretches)
+    )
 
 
 def notice_start(lines: list[str]) -> int:
@@ -126,6 +135,17 @@ def _kept_lines(stretches: list[Stretch], kept: int, total: int) -> str:
     if total == 1:
         return "parts of its only line"
     return f"{kept} of {plural(total, 'line')}, {parts} of them in part"
+
+
+def _shown(stretches: list[Stretch]) -> LineRanges:
+    """The lines of which something stays, as few ranges as possible."""
+    found: list[tuple[int, int]] = []
+    for each in stretches:
+        if each.kept and found and each.start <= found[-1][1]:
+            found[-1] = (found[-1][0], max(each.end, found[-1][1]))
+        elif each.kept:
+            found.append((each.start, each.end))
+    return tuple(found)
 
 
 def _count_lines(stretches: list[Stretch]) -> int:

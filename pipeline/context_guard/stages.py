@@ -1,9 +1,9 @@
 """All stages in a row: `plan` (1 to 5) → ask → `settle` (6 to 8). Both halves are values: together the trace."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
-import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from context_guard.answers import Answered, Asked, Unanswered
 from context_guard.boundary import RUN_END, Boundary
@@ -82,45 +82,26 @@ class Settlement(Struct, frozen=True):
 
 def plan(transcript: Transcript, config: Config, boundary: Boundary = RUN_END) -> Plan:
     """Stages 1 to 5. Never fails; with nothing to judge there are no requests."""
-    config = for_phase(config, boundary.phase)
-    layout = read_layout(transcript, config, boundary)
-    is_on = config.enabled and (config.mid_run or boundary.phase == "run-end")
-    spans = find_spans(transcript, config, boundary) if is_on else ()
-    if not spans:
-        return Plan(boundary=boundary, config=config, layout=layout)
-    collected = collect_items(transcript, spans, boundary, config)
-    earlier, waiting = collect_deferred(transcript, spans, boundary, config)
-    early = _early(collected, waiting, spans[-1])
-    collected = add_items(waiting, collected)
-    spans = earlier + spans
-    checkpoint = (
-        decide_checkpoint(collected, spans[-1], layout, transcript.model, config)
-        if boundary.phase == "mid-run"
-        else None
-    )
-    items = collected if checkpoint is None else checkpoint.items
-    cuts = tuple(cut_chunks(candidate, config) for candidate in items.large)
-    segments = tuple(segment for cut in cuts for segment in pack_segments(cut, config))
-    return Plan(
-        boundary=boundary,
-        config=config,
-        layout=layout,
-        spans=spans,
-        early=early,
-        collected=collected,
-        checkpoint=checkpoint,
-        items=items,
-        chunks=cuts,
-        segments=segments,
-        requests=tuple(_requests(spans, items, cuts, segments, boundary, config)) if boundary.has_judge else (),
-    )
+    planned = find_items(transcript, for_phase(config, boundary.phase), boundary)
+    for _, stage in PLANNING:
+        planned = stage(planned)
+    return planned
 
 
 def settle(plan: Plan, asked: Asked) -> Settlement:
     """Stages 6 to 8. A request without an outcome counts as timed out: what it asked about is kept."""
+    by_request = {outcome.request_id: outcome for outcome in _complete(plan, asked)}
+    return settle_kept(
+        plan,
+        asked,
+        tuple(decide_keep_set(segment, by_request.get(segment.id), plan.config) for segment in plan.segments),
+    )
+
+
+def settle_kept(plan: Plan, asked: Asked, keep_sets: tuple[KeepSet, ...]) -> Settlement:
+    """The rest of it, once it is known which chunks stay."""
     outcomes = _complete(plan, asked)
     by_request = {outcome.request_id: outcome for outcome in outcomes}
-    keep_sets = tuple(decide_keep_set(segment, by_request.get(segment.id), plan.config) for segment in plan.segments)
     judged = tuple(_decide(plan, keep_sets, by_request)) if plan.boundary.has_judge else ()
     decided = (*judged, *map(decide_images, plan.items.images))
     gated = apply_gates(decided, plan.early, plan.phase, plan.layout, plan.config)
@@ -134,31 +115,78 @@ def settle(plan: Plan, asked: Asked) -> Settlement:
     )
 
 
+def find_items(transcript: Transcript, config: Config, boundary: Boundary) -> Plan:
+    """Stages 1 and 2: the runs, all that could be judged of them, and what is judged now. They go together: an output
+    whose edit waits brings its run along. `config` is that for the phase."""
+    empty = Plan(boundary=boundary, config=config, layout=read_layout(transcript, config, boundary))
+    is_on = config.enabled and (config.mid_run or boundary.phase == "run-end")
+    spans = find_spans(transcript, config, boundary) if is_on else ()
+    if not spans:
+        return empty
+    collected = collect_items(transcript, spans, boundary, config)
+    earlier, waiting = collect_deferred(transcript, spans, boundary, config)
+    early = _early(collected, waiting, spans[-1])
+    collected = add_items(waiting, collected)
+    spans = earlier + spans
+    checkpoint = (
+        decide_checkpoint(collected, spans[-1], empty.layout, transcript.model, config)
+        if boundary.phase == "mid-run"
+        else None
+    )
+    return replace(
+        empty,
+        spans=spans,
+        early=early,
+        collected=collected,
+        checkpoint=checkpoint,
+        items=collected if checkpoint is None else checkpoint.items,
+    )
+
+
+def with_chunks(planned: Plan) -> Plan:
+    """Stage 3."""
+    return replace(planned, chunks=tuple(cut_chunks(item, planned.config) for item in planned.items.large))
+
+
+def with_segments(planned: Plan) -> Plan:
+    """Stage 4."""
+    found = (segment for cut in planned.chunks for segment in pack_segments(cut, planned.config))
+    return replace(planned, segments=tuple(found))
+
+
+def with_requests(planned: Plan) -> Plan:
+    """Stage 5."""
+    has_some = planned.spans and planned.boundary.has_judge
+    return replace(planned, requests=tuple(_requests(planned)) if has_some else ())
+
+
+PLANNING: tuple[tuple[str, Callable[[Plan], Plan]], ...] = (
+    ("chunks", with_chunks),
+    ("segments", with_segments),
+    ("requests", with_requests),
+)
+"""What `plan` does with the items, by name and in order: each fills in its own field from those before."""
+
+
 def for_phase(config: Config, phase: Phase) -> Config:
     """The settings as a checkpoint uses them: its own chunk threshold, no minimum for the run."""
     if phase == "run-end":
         return config
-    return msgspec.structs.replace(config, min_run_chars=0, chunk_keep_threshold=config.mid_run_chunk_keep_threshold)
+    return replace(config, min_run_chars=0, chunk_keep_threshold=config.mid_run_chunk_keep_threshold)
 
 
-def _requests(
-    spans: tuple[Span, ...],
-    items: Items,
-    cuts: tuple[Cut, ...],
-    segments: tuple[Segment, ...],
-    boundary: Boundary,
-    config: Config,
-) -> Iterator[Request]:
+def _requests(planned: Plan) -> Iterator[Request]:
+    spans, items, config, phase = planned.spans, planned.items, planned.config, planned.phase
     runs = {span.start_id: span for span in spans}
-    outputs = {cut.entry_id: (candidate, cut) for candidate, cut in zip(items.large, cuts, strict=True)}
-    for segment in segments:
+    outputs = {cut.entry_id: (item, cut) for item, cut in zip(items.large, planned.chunks, strict=True)}
+    for segment in planned.segments:
         if not segment.oversize:
             candidate, cut = outputs[segment.entry_id]
-            yield build_request(runs[candidate.run_id], candidate, cut, segment, boundary.phase)
+            yield build_request(runs[candidate.run_id], candidate, cut, segment, phase)
     for span in spans:
         own = tuple(item for item in items.small if item.run_id == span.start_id)
-        yield from small_requests(span, own, config, boundary.phase)
-    yield from exchange_requests(spans[-1], items.exchanges, config, boundary.phase)
+        yield from small_requests(span, own, config, phase)
+    yield from exchange_requests(spans[-1], items.exchanges, config, phase)
 
 
 def _complete(plan: Plan, asked: Asked) -> tuple[Answered, ...]:

@@ -153,6 +153,10 @@ class Transcript(Struct, frozen=True):
     """System prompt and tool definitions, in characters, where the host says so."""
     pinned: frozenset[str] = frozenset()
     """Entries that no pass touches: the user said so, or the provider needs them as they are."""
+    keeps: tuple[tuple[str, str], ...] = ()
+    """Compactions of the branch: the entry, and the first one in front of it that stayed; itself when none did."""
+    hidden: frozenset[str] = frozenset()
+    """Entries with content that the host never shows the model."""
 
 
 def only_result(blocks: tuple[AnyBlock, ...] | None) -> ToolResult | None:

@@ -15,6 +15,8 @@ from context_guard_effects.cli.output import warn
 
 COMMANDS = (
     *("distill", "explain", "status", "stage", "trace", "recall", "doctor", "config", "judge"),
+    "audit",
+    *("replay", "diff", "case"),
     *("store", "pin", "unpin", "restore", "why"),
     *("proxy", "watch", "mcp", "install", "uninstall", "bridge"),
 )

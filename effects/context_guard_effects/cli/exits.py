@@ -2,6 +2,7 @@
 
 OK = 0
 WARNED = 1
+DIFFERENT = 1
 USAGE = 2
 UNREADABLE = 3
 UNWRITABLE = 4
@@ -13,7 +14,7 @@ INTERRUPTED = 130
 EXIT_CODES = """\b
 Exit codes:
   0    done; also when there was nothing to do
-  1    config check has warnings
+  1    config check has warnings; replay or diff found a difference
   2    usage: an unknown command, option or setting
   3    an input cannot be read, is foreign, or has no such entry
   4    something could not be written

@@ -7,16 +7,19 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 import click
 import trio
 from returns.result import Failure, Success
 
-from context_guard.answers import Unanswered
+from context_guard.answers import Asked, Unanswered
 from context_guard.boundary import Boundary
 from context_guard.config import Config
 from context_guard.local_judge import Settings
 from context_guard.records import Phase
+from context_guard.requests import Request
+from context_guard.saved_trace import Trace
 from context_guard.transcript import Transcript
 from context_guard_effects.cli.exits import UNJUDGED, UNREADABLE, Stop
 from context_guard_effects.cli.moment import boundary_at
@@ -24,7 +27,7 @@ from context_guard_effects.cli.output import warn
 from context_guard_effects.cli.settings import read_settings
 from context_guard_effects.cli.sources import read_file
 from context_guard_effects.guard import Distilled, distill
-from context_guard_effects.judges.ask_all import Progress
+from context_guard_effects.judges.ask_all import Progress, ask_all
 from context_guard_effects.judges.port import Judge
 from context_guard_effects.judges.recorded import RecordedJudge, read_recording
 from context_guard_effects.judges.resolve import resolve_judge
@@ -32,7 +35,13 @@ from context_guard_effects.judges.resolve import resolve_judge
 RECORDED = "recorded:"
 
 
-def judge_transcript(
+def judge_transcript(transcript: Transcript, **how: Any) -> Distilled:
+    """A pass with the options of `options.judging`."""
+    trace = trace_transcript(transcript, **how)
+    return Distilled(plan=trace.plan, asked=trace.asked, settlement=trace.settlement)
+
+
+def trace_transcript(
     transcript: Transcript,
     *,
     judge: str | None,
@@ -41,9 +50,19 @@ def judge_transcript(
     last_run: bool,
     phase: Phase,
     now: int | None,
-) -> Distilled:
+) -> Trace:
+    """The same with all that went into it."""
     config = read_settings(config_file, settings)
-    return run_pass(transcript, config, choose_judge(judge, config), boundary_at(transcript, phase, now, last_run))
+    boundary = boundary_at(transcript, phase, now, last_run)
+    made = run_pass(transcript, config, choose_judge(judge, config), boundary)
+    return Trace(transcript, config, made.plan, made.asked, made.settlement)
+
+
+def ask_again(requests: tuple[Request, ...], judge: Judge, config: Config) -> Asked:
+    """The requests of a pass that was planned before."""
+    with _progress() as on_progress:
+        limiter = trio.CapacityLimiter(config.concurrency)
+        return trio.run(partial(ask_all, requests, judge, config.timeout_ms, limiter, on_progress))
 
 
 def run_pass(transcript: Transcript, config: Config, judge: Judge, boundary: Boundary) -> Distilled:
@@ -58,7 +77,7 @@ def choose_judge(name: str | None, config: Config) -> Judge:
         raise click.UsageError("--judge is empty: name one, such as local, or leave it out for that of the settings.")
     if name == RECORDED:
         raise click.UsageError(
-            "recorded: needs a file: --judge recorded:FILE, written before by distill --record FILE."
+            "recorded: needs a file: --judge recorded:FILE, written before by distill --record FILE or trace."
         )
     if name.startswith(RECORDED):
         path = Path(name.removeprefix(RECORDED))
@@ -73,7 +92,7 @@ def choose_judge(name: str | None, config: Config) -> Judge:
     return found.unwrap()
 
 
-def check_answered(distilled: Distilled) -> None:
+def check_answered(distilled: Distilled | Trace) -> None:
     """Ends the command when requests were asked and the judge answered none; says so where it left some unanswered, or
     another judge answered in its place."""
     outcomes = distilled.settlement.outcomes

@@ -74,6 +74,9 @@ judge = click.option(
     help="`local` (embedded, no network), `jev`, PROVIDER/MODEL, a server's http(s)://HOST/v1#MODEL, `local+jev` (jev "
     "only for what local is unsure of) or `recorded:FILE` (answers from a file). [default: the setting `model`]",
 )
+judge_again = click.option(
+    "--judge", metavar="JUDGE", help="Ask this judge, as for `distill`. [default: the answers of the trace]"
+)
 
 
 last_run = click.option(

@@ -21,10 +21,15 @@ from context_guard_effects.cli.nearest import nearest
 from context_guard_effects.cli.output import warn
 from context_guard_effects.cli.sources import read_file
 
+DEFAULTS = Config()
 
-def read_settings(path: Path | None, assignments: tuple[str, ...] = ()) -> Config:
-    """Unusable values and unknown keys of the file warn; one given by hand is a mistake of usage."""
-    config = Config()
+
+def read_settings(path: Path | None, assignments: tuple[str, ...] = (), base: Config = DEFAULTS) -> Config:
+    """Those of the file, without one `base`, and over them the assignments.
+
+    Unusable values and unknown keys of the file warn; one given by hand is a mistake of usage.
+    """
+    config = base
     if path is not None:
         parsed, complaints = check_settings(path)
         for complaint in complaints:

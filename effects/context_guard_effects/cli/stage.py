@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from context_guard.transcript import Transcript
     from context_guard_effects.guard import Distilled
 
-PLANNED = ("span", "candidates", "chunks", "segments", "requests")
-SETTLED = ("answers", "keep-sets", "drafts")
+PLANNED = ("span", "candidates", "checkpoint", "chunks", "segments", "requests")
+SETTLED = ("answers", "keep-sets", "decisions", "sums", "drafts")
 
 
 class StageName(NearestChoice):
@@ -40,8 +40,9 @@ def command(
 ) -> None:
     """Print the value of one stage as a JSON list.
 
-    NAME is span, candidates, chunks, segments, requests, answers, keep-sets or drafts. Only the last three ask the
-    judge. With --judge, requests are the bodies that this judge would be sent, one a line, byte for byte.
+    NAME is span, candidates, checkpoint, chunks, segments or requests, and behind the judge answers, keep-sets,
+    decisions, sums or drafts. The candidates are all that could be judged; mid-run the checkpoint says what is judged
+    now. With --judge, requests are the bodies that this judge would be sent, one a line, byte for byte.
     """
     from context_guard_effects.cli.sources import open_session
 
@@ -88,17 +89,22 @@ Value = tuple[frozenset[str], Any]
 
 
 def planned(plan: "Plan", name: str) -> list[Value]:
+    from context_guard.checkpoint import item_targets
+
     match name:
         case "span":
             return [_value(span, span.start_id, *(result.entry_id for result in span.results)) for span in plan.spans]
         case "candidates":
-            items = plan.items
+            items = plan.collected
             return [
                 *(_kind("large", item, item.entry_id) for item in items.large),
                 *(_kind("small", item, item.entry_id) for item in items.small),
                 *(_kind("exchange", item, item.prompt_id, *item.entry_ids) for item in items.exchanges),
                 *(_kind("image", item, item.entry_id) for item in items.images),
             ]
+        case "checkpoint":
+            checkpoint = plan.checkpoint
+            return [] if checkpoint is None else [_value(checkpoint, *item_targets(checkpoint.items))]
         case "chunks":
             return [_value(cut, cut.entry_id) for cut in plan.chunks]
         case "segments":
@@ -117,6 +123,13 @@ def settled(distilled: "Distilled", name: str) -> list[Value]:
             return [_value(outcome, *asked[outcome.request_id]) for outcome in settlement.outcomes]
         case "keep-sets":
             return [_value(keep_set, keep_set.entry_id) for keep_set in settlement.keep_sets]
+        case "decisions":
+            return [_value(it, it.entry_id, *(it.omitted or ())) for it in settlement.decisions]
+        case "sums":
+            gates = settlement.gates
+            about = [it.entry_id for it in settlement.decisions]
+            weighed = (("exchanges", gates.exchanges), ("early", gates.early), ("edits", gates.edits))
+            return [_kind(kind, gate, *about) for kind, gate in weighed if gate is not None]
         case _:
             return [
                 _value(draft) if isinstance(draft, Append) else _value(draft, draft.target)

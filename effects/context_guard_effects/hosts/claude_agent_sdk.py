@@ -29,8 +29,9 @@ from msgspec import structs
 
 from context_guard.config import Config
 from context_guard.edit_log import RawImage
+from context_guard.formats.claude_code import seen_lines
 from context_guard.text import RECALL
-from context_guard_effects.hosts.claude_code_entries import CODEC, seen_lines
+from context_guard_effects.hosts.claude_code_entries import CODEC
 from context_guard_effects.judges.port import Judge
 from context_guard_effects.kit import DEFAULTS, Guard
 from context_guard_effects.moment import Moment

@@ -4,8 +4,6 @@ Each line holds one block of an Anthropic message, and its parent's id: what the
 the last line. Nothing is ever taken out of the chain, so edits of whole exchanges do not apply here.
 """
 
-from collections.abc import Mapping
-from datetime import datetime
 from typing import Any
 
 from msgspec import structs
@@ -13,12 +11,14 @@ from returns.result import Result
 
 from context_guard.edit_log import RawImage
 from context_guard.formats import anthropic
+from context_guard.formats.claude_code import seen_lines
 from context_guard.formats.errors import FormatError
 from context_guard.formats.message_list import Changes, Message
+from context_guard.formats.recorded import milliseconds
 from context_guard.transcript import Image
 from context_guard_effects.codecs import Codec
 
-Line = Mapping[str, Any]
+Line = dict[str, Any]
 
 
 def read(lines: list[Line]) -> Result[tuple[Message, ...], FormatError]:
@@ -42,35 +42,10 @@ def find_image(lines: list[Line], image: Image) -> RawImage | None:
     return anthropic.find_image([lines[at]["message"] for at in seen_lines(lines)], image)
 
 
-def seen_lines(lines: list[Line]) -> list[int]:
-    """Places of the messages that the model sees, in their order."""
-    places = {line["uuid"]: at for at, line in enumerate(lines) if isinstance(line.get("uuid"), str)}
-    at = next((at for at in reversed(range(len(lines))) if _is_message(lines[at])), None)
-    chain: list[int] = []
-    seen: set[int] = set()
-    while at is not None and at not in seen:
-        seen.add(at)
-        if _is_message(lines[at]):
-            chain.append(at)
-        at = places.get(lines[at].get("parentUuid"))
-    return chain[::-1]
-
-
-def _is_message(line: Line) -> bool:
-    return line.get("type") in ("user", "assistant") and isinstance(line.get("message"), dict)
-
-
 def _told(message: Message, line: Line) -> Message:
     """With its time; what the program itself put in is no prompt."""
     is_note = message.role == "user" and line.get("isMeta") is True
-    return structs.replace(message, time=_ms(line.get("timestamp")), role="note" if is_note else message.role)
-
-
-def _ms(time: Any) -> int | None:
-    try:
-        return round(datetime.fromisoformat(time).timestamp() * 1_000)
-    except (TypeError, ValueError):
-        return None
+    return structs.replace(message, time=milliseconds(line.get("timestamp")), role="note" if is_note else message.role)
 
 
 CODEC: Codec[Line] = Codec("claude-code", read, write, lambda _: (), find_image, "anthropic-messages")

@@ -18,6 +18,9 @@ have a `"reason"` beside it (timeout, error, aborted or oversize), `"replied": t
 a `$` are about all of the answer: `"$judge"` (who answered), `"$usage"` ({"inputTokens", "outputTokens", "costUsd"}),
 `"$raw"` (question → probability before it was mapped onto the thresholds), `"$by"` (question → who answered it, where
 there were several), `"$replyId"` (the server's name for the reply).
+
+A whole trace (`context-guard trace`) is such a file too. It knows what each request was, so its answers are to those
+that still ask the same; to any other there is none.
 """
 
 import json
@@ -41,6 +44,8 @@ from context_guard.answers import (
 )
 from context_guard.printable import pretty_json
 from context_guard.requests import Request
+from context_guard.rerun import CHANGED, asks_the_same
+from context_guard.saved_trace import Trace, decode_trace, is_trace
 
 NO_ANSWER = "no recorded answer"
 
@@ -53,14 +58,19 @@ class RecordingError(Struct, frozen=True):
 
 
 class RecordedJudge:
-    def __init__(self, outcomes: Iterable[Answered]) -> None:
+    def __init__(self, outcomes: Iterable[Answered], requests: Iterable[Request] | None = None) -> None:
+        """`requests`: what the outcomes are to; without them an answer is told by the id of its request alone."""
         self._outcomes = {outcome.request_id: outcome for outcome in outcomes}
         judges = {outcome.judge for outcome in self._outcomes.values() if isinstance(outcome, Answers)} - {""}
         self.name = judges.pop() if len(judges) == 1 else "recorded"
         """The judge that was recorded, where all answers are of one."""
+        self.requests = None if requests is None else {request.id: request for request in requests}
 
     async def __call__(self, request: Request) -> Result[Answers, Unanswered]:
         await trio.lowlevel.checkpoint()
+        earlier = (self.requests or {}).get(request.id)
+        if earlier is not None and not asks_the_same(request, earlier):
+            return Failure(Unanswered(request_id=request.id, reason="error", detail=CHANGED))
         match self._outcomes.get(request.id):
             case Answers() as answers:
                 return Success(answers)
@@ -71,7 +81,12 @@ class RecordedJudge:
 
 
 def is_recording(data: bytes) -> bool:
-    return isinstance(read_recording(data), Success)
+    """Whether it holds answers and nothing else that could be lost."""
+    match read_recording(data):
+        case Success(RecordedJudge(requests=None)):
+            return True
+        case _:
+            return False
 
 
 def read_recording(data: bytes) -> Result[RecordedJudge, RecordingError]:
@@ -80,6 +95,8 @@ def read_recording(data: bytes) -> Result[RecordedJudge, RecordingError]:
         recording = json.loads(data.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
         return Failure(RecordingError(f"the recorded answers are not JSON: {error}"))
+    if is_trace(recording):
+        return decode_trace(data).map(_judge_of).alt(lambda error: RecordingError(error.message))
     if not isinstance(recording, dict):
         return Failure(RecordingError("the recorded answers are no JSON object of request id → answers"))
     outcomes: list[Answered] = []
@@ -89,6 +106,10 @@ def read_recording(data: bytes) -> Result[RecordedJudge, RecordingError]:
         except (msgspec.ValidationError, RecursionError) as error:
             return Failure(RecordingError(f"the recorded answers to {request_id!r} are not usable: {error}"))
     return Success(RecordedJudge(outcomes))
+
+
+def _judge_of(trace: Trace) -> RecordedJudge:
+    return RecordedJudge(trace.settlement.outcomes, trace.plan.requests)
 
 
 def record_answers(outcomes: Iterable[Answered]) -> str:

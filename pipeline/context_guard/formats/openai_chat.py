@@ -102,7 +102,7 @@ def _blocks(message: Json, place: int, digests: list[str]) -> Iterator[AnyBlock]
     yield from _parts(message.get("content"), place, digests)
     if refusal := string(message.get("refusal")):
         yield Text(refusal)
-    for call in message.get("tool_calls") or ():
+    for call in listed(message.get("tool_calls")):
         yield _call(as_object(call) or {}, digests)
     for key in ("function_call", "audio"):
         if message.get(key):
@@ -114,7 +114,7 @@ def _thinking(message: Json) -> Iterator[Thinking]:
     for key in ("reasoning_content", "reasoning"):
         if text := string(message.get(key)):
             yield Thinking(text)
-    for block in message.get("thinking_blocks") or ():
+    for block in listed(message.get("thinking_blocks")):
         found = as_object(block) or {}
         yield Thinking(string(found.get("thinking")), string(found.get("signature")) or string(found.get("data")))
 

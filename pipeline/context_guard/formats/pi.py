@@ -3,6 +3,8 @@
 Source pointers: `line:N` is a physical line from 1, `line:N/I` the block I (from 0) of the content that it holds.
 """
 
+from collections.abc import Iterator
+
 from returns.result import Failure, Result, Success
 
 from context_guard.formats.errors import FormatError
@@ -70,6 +72,8 @@ def to_transcript(session: PiSession, leaf: str | None = None) -> Transcript:
         cwd=string(session.header.get("cwd")) or None,
         version=str(session.version),
         pinned=read_pins(path),
+        keeps=tuple(_keeps(path)),
+        hidden=frozenset(path[i]["id"] for i, own in enumerate(stored) if own.hidden),
     )
 
 
@@ -123,3 +127,9 @@ def _models(path: list[Json]) -> list[Model | None]:
             model = Model(*name, apis.get(name, ""))
         models.append(model)
     return models
+
+
+def _keeps(path: list[Json]) -> Iterator[tuple[str, str]]:
+    for entry in path:
+        if entry.get("type") == "compaction":
+            yield entry["id"], string(entry.get("firstKeptEntryId")) or entry["id"]

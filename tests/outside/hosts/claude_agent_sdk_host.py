@@ -19,9 +19,9 @@ from claude_agent_sdk import (
     tool,
 )
 
+from context_guard.formats.claude_code import seen_lines
 from context_guard_effects.codecs import Provider
 from context_guard_effects.hosts.claude_agent_sdk import ContextGuard
-from context_guard_effects.hosts.claude_code_entries import seen_lines
 from context_guard_effects.kit import Guard
 from context_guard_effects.testing import Conversation, Recall, Say, Search, Turn, noted_id
 from outside import scripted_provider as scripted

@@ -1,15 +1,17 @@
 """What one request carries, block by block: keys that tell whether two requests begin alike, tokens, and a body."""
 
+from collections.abc import Callable, Mapping
 from itertools import accumulate
 from typing import Any
 
 from msgspec import Struct
 
 from context_guard.cache.marks import order_of, read_marks
-from context_guard.sizes import block_chars
+from context_guard.sizes import CHARS_PER_TOKEN, block_chars
 from context_guard.transcript import AnyBlock, Entry, Image, Text, Thinking, ToolCall, ToolResult, Transcript, shown
 
 Key = tuple[str, int, int]
+"""Entry, block, and how often the entry was edited."""
 Body = dict[str, Any]
 MARK = {"cache_control": {"type": "ephemeral"}}
 TOOLS_SHARE = 0.6
@@ -18,7 +20,7 @@ TOOLS_SHARE = 0.6
 
 class Prompt(Struct, frozen=True):
     prefixes: tuple[int, ...]
-    """A hash of everything up to and with each block: tools, system prompt, then the messages."""
+    """A number for everything up to and with each block: tools, system prompt, then the messages."""
     tokens: tuple[float, ...]
     """Up to and with each block."""
     positions: tuple[int, ...]
@@ -37,10 +39,36 @@ class Prompt(Struct, frozen=True):
         return tuple(sorted({self.orders[order_of(mark.path)] for mark in read_marks(body)}))
 
 
-def build_prompt(transcript: Transcript, versions: dict[str, int], overhead: int, chars_per_token: float) -> Prompt:
-    """The request that the host sends now; `versions` counts the edits of each entry."""
+class Tokens(Struct, frozen=True):
+    """How characters become tokens in one session."""
+
+    chars_per_token: float = CHARS_PER_TOKEN
+    overhead: int = 1_600
+    """Of system prompt and tools; where no usage tells, what Pi's own take."""
+    is_fitted: bool = False
+    """Whether both come from the recorded usage."""
+
+
+class Prompts:
+    """The requests of one session; equal beginnings have equal numbers."""
+
+    def __init__(self, tokens: Tokens) -> None:
+        self._tokens = tokens
+        self._numbers: dict[tuple[int, Key], int] = {}
+
+    def build(self, transcript: Transcript, versions: Mapping[str, int]) -> Prompt:
+        """The request that the host sends now; `versions` counts the edits of each entry."""
+        return _build(transcript, versions, self._tokens, self._number)
+
+    def _number(self, before: int, key: Key) -> int:
+        return self._numbers.setdefault((before, key), len(self._numbers) + 1)
+
+
+def _build(
+    transcript: Transcript, versions: Mapping[str, int], tokens: Tokens, number_of: Callable[[int, Key], int]
+) -> Prompt:
     keys: list[Key] = [("tools", 0, 0), ("system", 0, 0)]
-    sizes = [overhead * TOOLS_SHARE, overhead * (1 - TOOLS_SHARE)]
+    sizes = [tokens.overhead * TOOLS_SHARE, tokens.overhead * (1 - TOOLS_SHARE)]
     kinds = ["tools", "system"]
     orders = {(0, 0, 0): 0, (1, 0, 0): 1}
     messages: list[Body] = []
@@ -57,17 +85,18 @@ def build_prompt(transcript: Transcript, versions: dict[str, int], overhead: int
             content.append(_stand_in(block))
             keys.append((entry.id, number, versions.get(entry.id, 0)))
             kinds.append(content[-1]["type"])
-            sizes.append(block_chars(block) / chars_per_token)
+            sizes.append(block_chars(block) / tokens.chars_per_token)
     for message in messages:
         del message["results"]
-    last = messages[-1]["content"]
-    last[-1] = last[-1] | MARK
+    if messages:
+        last = messages[-1]["content"]
+        last[-1] = last[-1] | MARK
     fresh = (
         kind != before or kind not in ("tool_use", "tool_result")
         for before, kind in zip(["", *kinds], kinds, strict=False)
     )
     return Prompt(
-        prefixes=tuple(accumulate(keys, lambda before, key: hash((before, key)), initial=0))[1:],
+        prefixes=tuple(accumulate(keys, number_of, initial=0))[1:],
         tokens=tuple(accumulate(sizes)),
         positions=tuple(accumulate(map(int, fresh))),
         orders=orders,

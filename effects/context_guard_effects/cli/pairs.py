@@ -1,0 +1,115 @@
+"""The two sides of a `diff`: traces of the same name, or each session judged twice."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+from context_guard.rerun import recorded, replan, resettle
+from context_guard.saved_trace import FORMAT, Trace
+from context_guard.text import plural
+from context_guard_effects.cli.exits import UNREADABLE, Stop
+from context_guard_effects.cli.judging import ask_again, check_answered, choose_judge, trace_transcript
+from context_guard_effects.cli.output import warn
+from context_guard_effects.cli.settings import read_settings
+from context_guard_effects.cli.sources import first_few, open_session
+from context_guard_effects.cli.traces import NAME, open_trace
+
+Pair = tuple[str, Trace, Trace]
+HEAD = f'{{"format":"{FORMAT}"'.encode()
+FOR_SESSIONS = ("settings", "judge", "old_settings", "old_judge", "config_file", "now", "last_run")
+
+
+def pair_up(old: Path, new: Path, ctx: click.Context) -> Iterator[Pair]:
+    """Traces that lie at the same place on both sides."""
+    if given := [it.opts[0] for it in ctx.command.params if it.name in FOR_SESSIONS and ctx.params[it.name]]:
+        raise click.UsageError(f"two traces are compared as they are: leave out {', '.join(given)}.", ctx)
+    ours, theirs = _traces(old), _traces(new)
+    if old.is_file() or new.is_file() or {*ours} == {*theirs} == {NAME}:
+        yield _name(old), open_trace(old), open_trace(new)
+        return
+    common = [name for name in ours if name in theirs]
+    if not common:
+        raise Stop(f"{old} and {new} have no trace of the same name; {old}: {first_few(ours)}", UNREADABLE)
+    for folder, names in ((old, ours), (new, theirs)):
+        if alone := [name for name in names if name not in common]:
+            warn(f"only in {folder}, not compared: {first_few(alone)}")
+    yield from ((name, open_trace(ours[name]), open_trace(theirs[name])) for name in common)
+
+
+def pair_with_itself(
+    path: Path,
+    *,
+    settings: tuple[str, ...],
+    old_settings: tuple[str, ...],
+    judge: str | None,
+    old_judge: str | None,
+    config_file: Path | None,
+    **how: Any,
+) -> Iterator[Pair]:
+    """Each session judged both ways, each trace and the same run again. What cannot be read is told and left out."""
+    found = _inputs(path)
+    failed = 0
+    for name, file in found:
+        try:
+            if _is_trace(file):
+                if old_settings or old_judge:
+                    raise click.UsageError("--old-set and --old-judge are for sessions: a trace has its own.")
+                old = open_trace(file)
+            else:
+                how |= {"judge": old_judge or judge, "settings": old_settings, "config_file": config_file}
+                old = trace_transcript(open_session(file, None).transcript, **how)
+                check_answered(old)
+            new = _again(old, settings, judge, is_traced=_is_trace(file))
+        except Stop as error:
+            if len(found) == 1:
+                raise
+            failed += 1
+            warn(f"left out: {error.message}")
+            continue
+        yield name, old, new
+    if failed == len(found):
+        raise Stop(f"none of {plural(failed, 'file')} in {path} could be compared", UNREADABLE)
+
+
+def _again(old: Trace, settings: tuple[str, ...], judge: str | None, is_traced: bool) -> Trace:
+    config = read_settings(None, settings, old.config)
+    planned = replan(old, config, "span")
+    if is_traced and judge is None:
+        asked = recorded(old, planned)
+    else:
+        asked = ask_again(planned.requests, choose_judge(judge, config), config)
+    new = resettle(old, config, planned, asked, "span")
+    check_answered(new)
+    return new
+
+
+def _inputs(path: Path) -> list[tuple[str, Path]]:
+    """The traces of a folder, without any its sessions; or the one file."""
+    if not path.is_dir():
+        return [(_name(path), path)]
+    found = _traces(path) or {it.relative_to(path).as_posix(): it for it in sorted(path.rglob("*.jsonl"))}
+    if not found:
+        raise Stop(f"{path} holds no trace (.json) and no session (.jsonl)", UNREADABLE)
+    return list(found.items())
+
+
+def _traces(path: Path) -> dict[str, Path]:
+    if path.is_file():
+        return {path.name: path}
+    if not path.is_dir():
+        raise Stop(f"There is no file {path}.", UNREADABLE)
+    return {it.relative_to(path).as_posix(): it for it in sorted(path.rglob("*.json")) if _is_trace(it)}
+
+
+def _is_trace(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(len(HEAD)) == HEAD
+    except OSError:
+        return False
+
+
+def _name(path: Path) -> str:
+    return path.name or str(path)

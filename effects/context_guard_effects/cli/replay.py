@@ -1,0 +1,76 @@
+"""`context-guard replay`: a traced pass again from one of its stages on, and what comes out otherwise."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from context_guard_effects.cli import options
+from context_guard_effects.cli.exits import DIFFERENT, EXIT_CODES
+from context_guard_effects.cli.nearest import NearestChoice
+from context_guard_effects.cli.output import write_file
+
+if TYPE_CHECKING:
+    from context_guard.rerun import Stage
+
+# As `rerun.STAGES`: naming them there would load the pipeline for `--help`. A test compares the two.
+STAGES = ("span", "chunks", "segments", "requests", "answers", "keep-sets", "drafts")
+
+
+@click.command(epilog=EXIT_CODES)
+@click.argument("trace", type=options.PATH)
+@click.option(
+    "--from",
+    "start",
+    type=NearestChoice(STAGES),
+    default="span",
+    show_default=True,
+    help="The first stage to run again; everything before it is the trace's. A setting counts only in what runs again.",
+)
+@click.option("--diff", "with_lines", is_flag=True, help="Show the lines gained and lost.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON value for programs.")
+@click.option("-o", "--output", type=options.PATH, metavar="FILE", help="Write the new trace.")
+@options.config_file
+@options.settings
+@options.judge_again
+@click.pass_context
+def command(
+    ctx: click.Context,
+    trace: Path,
+    start: "Stage",
+    with_lines: bool,
+    as_json: bool,
+    output: Path | None,
+    config_file: Path | None,
+    settings: tuple[str, ...],
+    judge: str | None,
+) -> None:
+    """Run a traced pass again and show what changes.
+
+    TRACE is a file or folder written by `trace`. Its settings hold but for those of --config or --set, and its answers
+    but with --judge. A recorded answer counts only for a request that still asks the same: else everything is kept.
+    """
+    import sys
+
+    from context_guard.comparison import compare
+    from context_guard.comparison_lines import Named
+    from context_guard.rerun import recorded, replan, resettle
+    from context_guard.saved_trace import encode_trace
+    from context_guard_effects.cli.judging import ask_again, check_answered, choose_judge
+    from context_guard_effects.cli.settings import DEFAULTS, read_settings
+    from context_guard_effects.cli.traces import open_trace, print_comparison
+
+    if judge is not None and start in ("keep-sets", "drafts"):
+        raise click.UsageError(f"--judge asks anew, and --from {start} takes the answers as they are: leave one out.")
+    old = open_trace(trace)
+    config = read_settings(config_file, settings, DEFAULTS if config_file else old.config)
+    planned = replan(old, config, start)
+    asked = (
+        recorded(old, planned) if judge is None else ask_again(planned.requests, choose_judge(judge, config), config)
+    )
+    new = resettle(old, config, planned, asked, start)
+    if output is not None:
+        write_file(output, encode_trace(new))
+    is_changed = print_comparison((Named(str(trace), compare(old, new)),), as_json, sys.maxsize if with_lines else 0)
+    check_answered(new)
+    ctx.exit(DIFFERENT if is_changed else 0)
