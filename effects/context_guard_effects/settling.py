@@ -112,9 +112,11 @@ def _keep(job: _Job, drafts: tuple[Draft, ...]) -> Settled:
     if changes:
         check_edited(job.means.codec, job.messages, job.means.codec.write(job.messages, job.read, changes))
     find_image = partial(job.means.codec.find_image, job.messages)
+    way = job.means.config.recall_with
     try:
-        kept = store.keep(made, raw_outputs(transcript, drafts, find_image))
+        kept = store.keep(made, raw_outputs(transcript, drafts, find_image, way))
     except IdTaken as taken:
         left = withhold(drafts, taken.ids, TAKEN)
-        kept = store.keep(log_pass(transcript, left, job.session, job.time), raw_outputs(transcript, left, find_image))
+        raws = raw_outputs(transcript, left, find_image, way)
+        kept = store.keep(log_pass(transcript, left, job.session, job.time), raws)
     return Settled(edits=len(kept.edits), record=kept.record)

@@ -18,6 +18,10 @@ _RECALLS = re.compile(
 )
 
 
+_RECALL_TOOL = re.compile(rf"(?:^|__|guard[_./:]){RECALL}$")
+"""`mcp__NAME__recall` (Claude Code), `context-guard_recall` (OpenCode), `recall` in a namespace (Codex)."""
+
+
 class Candidate(Struct, frozen=True):
     entry_id: str
     tool: str
@@ -74,7 +78,7 @@ def is_old_enough(result: RunResult, turn: int, span: Span, config: Config) -> b
 def is_recall(result: RunResult) -> bool:
     """Whether the agent asked back what was taken out: by the recall tool, under the names that hosts give it, or by
     the command line in a shell."""
-    if result.tool == RECALL or result.tool.endswith(f"__{RECALL}"):
+    if _RECALL_TOOL.search(result.tool):
         return True
     return _RECALLS.search(first_text(read_args(result.args), "command", "cmd")) is not None
 

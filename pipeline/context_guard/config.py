@@ -99,6 +99,14 @@ class Config(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_f
     keep_recalls: Annotated[
         bool, Meta(description="What the agent asked back by recall is left alone in the run that asked for it.")
     ] = True
+    recall_with: Annotated[
+        str,
+        Meta(
+            pattern=r"^(shell|[A-Za-z_][A-Za-z0-9_.:/-]{0,127}(\+shell)?)$",
+            description="How a note says that the original is recalled: the tool's name as this host shows it "
+            "(`mcp__context-guard__recall`), `shell` for `context-guard recall ID`, or `NAME+shell` for both.",
+        ),
+    ] = "recall"
     distill_errors: Annotated[bool, Meta(description="Also judge the output of failed calls.")] = True
     history_exchanges: Annotated[
         int,

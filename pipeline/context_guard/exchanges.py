@@ -9,6 +9,7 @@ from context_guard.sizes import visible_chars
 from context_guard.span import Span
 from context_guard.text import (
     MARKER,
+    RECALL,
     collapse,
     estimate_tokens,
     format_chars,
@@ -57,7 +58,7 @@ def pick_exchanges(
     bounds = exchange_bounds(context, spans[-1].start)
     old = bounds[: max(0, len(bounds) - config.keep_recent_exchanges)]
     found = (
-        read_exchange(context[start:end])
+        read_exchange(context[start:end], config.recall_with)
         for start, end in old
         if end <= spans[0].start and context[start].id not in settled
     )
@@ -97,7 +98,7 @@ def why_unfit(entries: tuple[Entry, ...]) -> str:
     return "somebody else's edit is in force in it" if any(map(_is_foreign, entries)) else ""
 
 
-def read_exchange(entries: tuple[Entry, ...]) -> OldExchange | None:
+def read_exchange(entries: tuple[Entry, ...], way: str = RECALL) -> OldExchange | None:
     """The exchange, or None when it is unfit."""
     if why_unfit(entries):
         return None
@@ -112,7 +113,7 @@ def read_exchange(entries: tuple[Entry, ...]) -> OldExchange | None:
         entry_ids=tuple(entry.id for entry in editable[1:]),
         chars=chars,
         messages=messages,
-        stub=_stub(prompt.id, asked, messages, chars),
+        stub=_stub(prompt.id, asked, messages, chars, way),
         prompt=asked,
         answer=texts[-1] if texts else "",
         calls=tuple(tool_label(call.name, call.args) for entry in replies for call in calls_of(entry.visible)),
@@ -130,10 +131,10 @@ def _is_foreign(entry: Entry) -> bool:
     return entry.visible is None or (entry.visible != entry.raw and not text_of(entry.visible).startswith(MARKER))
 
 
-def _stub(prompt_id: str, prompt: str, messages: int, chars: int) -> str:
+def _stub(prompt_id: str, prompt: str, messages: int, chars: int, way: str) -> str:
     quoted = shorten(one_line(prompt), STUB_PROMPT_CHARS)
     return without_lone_surrogates(
         f'{MARKER} Omitted an earlier exchange judged unrelated to the current work: "{quoted}" '
         f"({plural(messages, 'message')}, ~{format_chars(estimate_tokens(chars))} tokens). "
-        f"{recall_hint('Full exchange', prompt_id)}"
+        f"{recall_hint('Full exchange', prompt_id, way)}"
     )

@@ -13,7 +13,7 @@ from context_guard.printable import visible_line
 from context_guard.reasons import why_decided
 from context_guard.records import DEFERRED, Kind, Phase
 from context_guard.stages import Plan, Settlement
-from context_guard.text import MARKER, RECALL, one_line, plural, shorten
+from context_guard.text import MARKER, one_line, plural, recall_call, shorten
 from context_guard.text import format_probability as p
 from context_guard.transcript import Entry, Transcript, calls_of, text_of
 from context_guard.votes import ChunkVote, SegmentVote, read_votes
@@ -173,7 +173,7 @@ def _recall(entry: Entry, told: Decision | None, earlier: tuple[Earlier, ...]) -
     exchange = next((item.exchange for item in reversed(earlier) if item.exchange), "")
     prompt = exchange or (told.entry_id if told is not None and told.kind == "exchange" else "")
     target = entry.id if entry.role in ("tool", "user") or not prompt else prompt
-    return f'{RECALL}({{"entryId":"{target}"}})'
+    return recall_call(target)
 
 
 def _lines(told: Explanation) -> Iterator[str]:

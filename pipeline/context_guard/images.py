@@ -5,7 +5,7 @@ from msgspec import Struct
 from context_guard.config import Config
 from context_guard.labels import tool_label
 from context_guard.sizes import blocks_chars, image_tokens
-from context_guard.text import MARKER, RECALL, format_chars, plural, without_lone_surrogates
+from context_guard.text import MARKER, format_chars, plural, recall_call, without_lone_surrogates
 from context_guard.transcript import Entry, Image, Text, ToolCall, calls_of, images_of, text_of
 
 MAX_SIZES = 3
@@ -97,7 +97,7 @@ def _stub(entry_id: str, images: tuple[Image, ...], age: int, config: Config) ->
     pronoun = "it" if len(images) == 1 else "them"
     return (
         f"{MARKER} Removed {plural(len(images), 'image')} from this output ({f'{shown}; ' if shown else ''}{tokens}), "
-        f'{_turns(age, config)} old. {RECALL}({{"entryId":"{entry_id}"}}) shows {pronoun} again.'
+        f"{_turns(age, config)} old. {recall_call(entry_id, config.recall_with)} shows {pronoun} again."
     )
 
 

@@ -8,6 +8,7 @@ from context_guard.drafts import Append, Draft, Omit, Replace
 from context_guard.edit_log import LoggedEdit, LoggedPass, Omitted, RawImage, RawOutput, Replaced
 from context_guard.recall import source_of
 from context_guard.records import StoredRecord
+from context_guard.text import RECALL
 from context_guard.transcript import Image, Transcript, images_of
 
 FindImage = Callable[[Image], RawImage | None]
@@ -26,8 +27,12 @@ def log_pass(transcript: Transcript, drafts: tuple[Draft, ...], session: str, ti
     )
 
 
-def raw_outputs(transcript: Transcript, drafts: tuple[Draft, ...], find_image: FindImage) -> tuple[RawOutput, ...]:
+def raw_outputs(
+    transcript: Transcript, drafts: tuple[Draft, ...], find_image: FindImage, way: str = RECALL
+) -> tuple[RawOutput, ...]:
     """What recall has to give back for every id that these drafts tell the model, to be stored before they hold.
+
+    `way`: as `Config.recall_with` has it.
 
     Of an omitted exchange that is its transcript, and each result in it with pictures, which the transcript names.
     """
@@ -36,16 +41,15 @@ def raw_outputs(transcript: Transcript, drafts: tuple[Draft, ...], find_image: F
     omitted = {draft.target for draft in drafts if isinstance(draft, Omit)}
     pictured = (it.id for it in transcript.entries if it.id in omitted and it.role == "tool" and images_of(it.raw))
     ids.update(dict.fromkeys(pictured))
-    return tuple(_raw(transcript, ids, find_image))
+    sources = {id: source for id in ids if (source := source_of(transcript, id, way)) is not None}
+    return tuple(_raw(transcript, sources, find_image))
 
 
-def _raw(transcript: Transcript, ids: dict[str, None], find_image: FindImage) -> Iterator[RawOutput]:
+def _raw(
+    transcript: Transcript, sources: dict[str, tuple[str, tuple[Image, ...]]], find_image: FindImage
+) -> Iterator[RawOutput]:
     entries = {entry.id: entry for entry in transcript.entries}
-    for entry_id in ids:
-        source = source_of(transcript, entry_id)
-        if source is None:
-            continue
-        text, images = source
+    for entry_id, (text, images) in sources.items():
         result = entries[entry_id].raw_result
         yield RawOutput(
             id=entry_id,

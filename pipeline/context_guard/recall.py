@@ -13,7 +13,7 @@ from context_guard.edit_log import RawImage, RawOutput
 from context_guard.matches import find_matches
 from context_guard.pages import Line, Window, cut_page
 from context_guard.runs import is_steering
-from context_guard.text import MARKER, one_line, plural, recall_hint, shorten, trim, without_lone_surrogates
+from context_guard.text import MARKER, RECALL, one_line, plural, recall_hint, shorten, trim, without_lone_surrogates
 from context_guard.transcript import Entry, Image, Transcript, calls_of, images_of, text_of
 
 MAX_IMAGES = 6
@@ -115,8 +115,8 @@ def _page(
     )
 
 
-def source_of(transcript: Transcript, entry_id: str) -> tuple[str, tuple[Image, ...]] | None:
-    """The raw text behind an id, and the images that belong to it."""
+def source_of(transcript: Transcript, entry_id: str, way: str = RECALL) -> tuple[str, tuple[Image, ...]] | None:
+    """The raw text behind an id, and the images that belong to it. `way`: how the host recalls those of its results."""
     place = next((i for i, entry in enumerate(transcript.entries) if entry.id == entry_id), None)
     if place is None:
         return None
@@ -124,7 +124,7 @@ def source_of(transcript: Transcript, entry_id: str) -> tuple[str, tuple[Image, 
     if entry.role == "tool":
         return text_of(entry.raw), images_of(entry.raw)
     if entry.role == "user":
-        return _exchange(_members(transcript, place))
+        return _exchange(_members(transcript, place), way)
     return None
 
 
@@ -144,7 +144,7 @@ def _members(transcript: Transcript, place: int) -> tuple[Entry, ...]:
     return entries[place:end]
 
 
-def _exchange(entries: tuple[Entry, ...]) -> tuple[str, tuple[Image, ...]]:
+def _exchange(entries: tuple[Entry, ...], way: str) -> tuple[str, tuple[Image, ...]]:
     """The exchange as a text. No thinking; images of prompts come along, those of tools have an id of their own."""
     sections: list[str] = []
     images: list[Image] = []
@@ -160,7 +160,7 @@ def _exchange(entries: tuple[Entry, ...]) -> tuple[str, tuple[Image, ...]]:
                 name = entry.raw_result.name if entry.raw_result else ""
                 sections += [f"## tool result ({one_line(name) or 'tool'})", text_of(entry.raw)]
                 if found:
-                    sections.append(f"[{plural(len(found), 'image')}. {recall_hint('To see', entry.id)}]")
+                    sections.append(f"[{plural(len(found), 'image')}. {recall_hint('To see', entry.id, way)}]")
             case "note":
                 sections += [f"## custom message ({one_line(entry.kind)})", text_of(entry.raw)]
             case _:

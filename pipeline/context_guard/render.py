@@ -71,7 +71,7 @@ def render(
     header = (
         f"{MARKER} Distilled the output of {candidate.label}: kept {_kept_lines(stretches, kept_lines, total)} "
         f"({format_chars(kept_chars)} of {format_chars(len(candidate.text))} chars); "
-        f"{rest}. {recall_hint('Full output', candidate.entry_id)}"
+        f"{rest}. {recall_hint('Full output', candidate.entry_id, config.recall_with)}"
     )
     text = header + "".join(_body(candidate, cut, stretches, config))
     return Rendering(
@@ -103,7 +103,7 @@ def _removed(candidate: Candidate, cut: Cut, config: Config, why: str) -> str:
     return without_lone_surrogates(
         f"{MARKER} Removed the output of {candidate.label}: {plural(cut.chunks[-1].end, 'line')} "
         f"({format_chars(len(candidate.text))} chars) {why}{f': {note}' if note else ''}. "
-        f"{recall_hint('Full output', candidate.entry_id)}"
+        f"{recall_hint('Full output', candidate.entry_id, config.recall_with)}"
     )
 
 

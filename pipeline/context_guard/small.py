@@ -32,7 +32,7 @@ def pick_small(
     if config.small_result_min_chars == 0:
         return ()
     found = (
-        _to_small(result, span, cwd)
+        _to_small(result, span, cwd, config.recall_with)
         for result in span.results
         if config.small_result_min_chars <= len(result.text) < config.min_result_chars
         and may_edit(result, config)
@@ -42,12 +42,12 @@ def pick_small(
     return tuple(item for item in found if len(item.stub) < len(item.text))
 
 
-def _to_small(result: RunResult, span: Span, cwd: str | None) -> SmallOutput:
+def _to_small(result: RunResult, span: Span, cwd: str | None, way: str) -> SmallOutput:
     turn = result.turn or 0
     label = tool_label(result.tool, result.args)
     stub = (
         f"{MARKER} Omitted the output of {label} ({format_chars(len(result.text))} chars): judged no longer needed. "
-        f"{recall_hint('Full output', result.entry_id)}"
+        f"{recall_hint('Full output', result.entry_id, way)}"
     )
     return SmallOutput(
         entry_id=result.entry_id,

@@ -16,6 +16,9 @@ MARKER = "[context-guard]"
 RECALL = "recall"
 """Name of the tool with which a model gets back what was taken out."""
 
+SHELL = "shell"
+"""In place of a tool's name: the host has no such tool, but a shell."""
+
 WHITESPACE = (
     "\t\n\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
     "\u2028\u2029\u202f\u205f\u3000\ufeff"
@@ -26,6 +29,7 @@ CUT = "\n[…]\n"
 
 _RUN_OF_WHITESPACE = re.compile(f"[{WHITESPACE}]+")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_SHELL_WORD = re.compile(r"[\w@%+=:,./-]+", re.ASCII)
 _LONE_SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
@@ -90,9 +94,21 @@ def plural(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
-def recall_hint(what: str, entry_id: str) -> str:
-    """The sentence that tells the model how to get back what was taken out."""
-    return f'{what}: {RECALL}({{"entryId":{json.dumps(entry_id)}}}).'
+def recall_hint(what: str, entry_id: str, way: str = RECALL) -> str:
+    """The sentence that tells the model how to get back what was taken out. `way`: as `Config.recall_with` has it."""
+    return f"{what}: {recall_call(entry_id, way)}."
+
+
+def recall_call(entry_id: str, way: str = RECALL) -> str:
+    """The call of the tool, the command for a shell, or both."""
+    tool, _, shell = ("", "", SHELL) if way == SHELL else way.partition("+")
+    call = f'{tool}({{"entryId":{json.dumps(entry_id)}}})'
+    command = f"`context-guard {RECALL} {_shell_word(entry_id)}` in a shell"
+    return " or ".join([*([call] if tool else []), *([command] if shell else [])])
+
+
+def _shell_word(text: str) -> str:
+    return text if _SHELL_WORD.fullmatch(text) else "'" + text.replace("'", "'\\''") + "'"
 
 
 def estimate_tokens(chars: int) -> int:

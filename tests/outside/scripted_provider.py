@@ -1,5 +1,4 @@
-"""A model provider whose every turn is written down beforehand, on loopback. It speaks Anthropic Messages, streamed or
-not, and OpenAI's chat completions and responses, not streamed (`scripted_openai.py`).
+"""A model provider whose every turn is written down beforehand. It speaks the three APIs, on loopback.
 
     with ScriptedProvider([Turn("I'll look.", [Call("bash", {"command": "ls"})]), Turn("Two files.")]) as provider:
         ...  # point an agent at provider.url
@@ -11,21 +10,22 @@ The agent's tools are real; only the model is not.
 import contextlib
 import json
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
 
 from msgspec import Struct
 
-from outside.scripted_openai import chat_completion, response
 from outside.scripted_turns import Call, Turn
+from outside.scripted_wires import Answer, Api, find_api, stream, tokens, whole
 
 __all__ = ["Call", "Request", "Script", "ScriptedProvider", "Turn"]
 
-_CHARS_PER_TOKEN = 4
-_DELTA_CHARS = 400
 _GATE_SECONDS = 30.0
+
+ASIDE = Turn("An aside.")
+"""What a request without tools is told: a title, a check. No turn of the script goes to it."""
 
 
 class Request(Struct, frozen=True):
@@ -34,20 +34,31 @@ class Request(Struct, frozen=True):
     path: str
     raw: bytes
     body: dict[str, Any]
+    headers: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def api(self) -> Api:
+        found = find_api(self.path)
+        assert found is not None, self.path
+        return found
 
     @property
     def messages(self) -> list[dict[str, Any]]:
         return _messages(self.body)
 
     def results(self) -> dict[str, str]:
-        """The text of every tool result by its `tool_use_id`, oldest first."""
-        return {
-            block["tool_use_id"]: _text_of(block["content"])
-            for message in self.messages
-            if isinstance(message["content"], list)
-            for block in message["content"]
-            if block["type"] == "tool_result"
-        }
+        """The text of every tool result by the id of its call, oldest first."""
+        match self.api:
+            case "anthropic":
+                blocks = (
+                    it for message in self.messages if isinstance(message["content"], list) for it in message["content"]
+                )
+                return {it["tool_use_id"]: _text_of(it["content"]) for it in blocks if it["type"] == "tool_result"}
+            case "openai-chat":
+                return {it["tool_call_id"]: _text_of(it["content"]) for it in self.messages if it["role"] == "tool"}
+            case _:
+                items = (it for it in self.messages if it.get("type") == "function_call_output")
+                return {it["call_id"]: _text_of(it["output"]) for it in items}
 
 
 Script = Turn | Callable[[Request], Turn]
@@ -57,8 +68,12 @@ Script = Turn | Callable[[Request], Turn]
 class ScriptedProvider:
     """Plays its turns one a request and keeps every request; asked for more turns than it has, it refuses."""
 
-    def __init__(self, turns: Sequence[Script] = ()) -> None:
+    def __init__(self, turns: Sequence[Script] = (), asides: bool = False) -> None:
+        """`asides`: requests without tools are answered on the side, and are not among `requests`."""
         self.requests: list[Request] = []
+        self.replies: list[bytes] = []
+        """The bodies sent back, those of asides too."""
+        self._asides = asides
         self._turns = list(turns)
         self._lock = threading.Lock()
         self._server = _Server(self)
@@ -77,13 +92,18 @@ class ScriptedProvider:
         with self._lock:
             self._turns.extend(turns)
 
-    def take(self, request: Request) -> tuple[int, Turn | None, dict[str, int]]:
-        """The number of the request from 1, the turn that answers it, and the tokens that it counts for."""
+    def take(self, request: Request) -> Answer | None:
+        """The answer; None when the script is at its end."""
         with self._lock:
             usage = _usage(request, self.requests)
+            model = str(request.body.get("model", ""))
+            if self._asides and not request.body.get("tools"):
+                return Answer(ASIDE, 0, model, usage)
             self.requests.append(request)
             turn = self._turns.pop(0) if self._turns else None
-            return len(self.requests), turn(request) if callable(turn) else turn, usage
+            number = len(self.requests)
+        turn = turn(request) if callable(turn) else turn
+        return None if turn is None else Answer(turn, number, model, usage)
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -112,33 +132,37 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         raw = self.rfile.read(int(self.headers["content-length"]))
-        request = Request(path=self.path, raw=raw, body=json.loads(raw))
-        number, turn, usage = self.server.provider.take(request)
-        if turn is None:
+        api = find_api(self.path)
+        if api is None:
+            self._send(404, "application/json", b"{}")
+            return
+        request = Request(path=self.path, raw=raw, body=json.loads(raw), headers=tuple(self.headers.items()))
+        answer = self.server.provider.take(request)
+        if answer is None:
             self._refuse("the script has no turn left")
             return
-        if turn.gate is not None:
-            turn.gate.wait(_GATE_SECONDS)
-        if turn.refusal:
-            self._refuse("scripted", turn.refusal)
+        if answer.turn.gate is not None:
+            answer.turn.gate.wait(_GATE_SECONDS)
+        if answer.turn.refusal:
+            self._refuse("scripted", answer.turn.refusal)
             return
+        is_streamed = bool(request.body.get("stream"))
+        pieces = list(stream(api, answer)) if is_streamed else [whole(api, answer)]
+        self.server.provider.replies.append(b"".join(pieces))
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # of an agent that no longer wants it
-            self._play(request, turn, number, usage)
-
-    def _play(self, request: Request, turn: Turn, number: int, usage: dict[str, int]) -> None:
-        events = _events(turn, number, request.body["model"], usage)
-        if self.path.endswith("/chat/completions"):
-            self._answer(chat_completion(turn, number, request.body))
-        elif self.path.endswith("/responses"):
-            self._answer(response(turn, number, request.body))
-        elif not request.body.get("stream"):
-            self._answer(_whole(events))
-        else:
+            if not is_streamed:
+                self._send(200, "application/json", pieces[0])
+                return
             self.send_response(200)
             self.send_header("content-type", "text/event-stream")
             self.end_headers()
-            for event in events:
-                self.wfile.write(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode())
+            for piece in pieces:
+                self.wfile.write(piece)
+
+    def do_GET(self) -> None:
+        self._send(404, "application/json", b"{}")
+
+    do_HEAD = do_GET
 
     def log_message(self, format: str, *args: Any) -> None:
         """Silence: the requests are kept, and standard error is the test runner's."""
@@ -146,69 +170,16 @@ class _Handler(BaseHTTPRequestHandler):
     def _refuse(self, why: str, status: int = 400) -> None:
         """An error, unless it is 529 of the kind that no client tries again."""
         kind = "overloaded_error" if status == 529 else "invalid_request_error"
-        self._answer({"type": "error", "error": {"type": kind, "message": why}}, status)
+        error = {"type": "error", "error": {"type": kind, "message": why}}
+        self._send(status, "application/json", json.dumps(error).encode())
 
-    def _answer(self, value: dict[str, Any], status: int = 200) -> None:
-        body = json.dumps(value).encode()
+    def _send(self, status: int, kind: str, body: bytes) -> None:
         self.send_response(status)
-        self.send_header("content-type", "application/json")
+        self.send_header("content-type", kind)
         self.send_header("content-length", str(len(body)))
         self.end_headers()
-        self.wfile.write(body)
-
-
-def _events(turn: Turn, number: int, model: str, usage: dict[str, int]) -> Iterator[dict[str, Any]]:
-    """The stream of one message. Ids tell the request they answer, so that a session reads the same on every run."""
-    message: dict[str, Any] = {
-        "id": f"msg_scripted_{number:04d}",
-        "type": "message",
-        "role": "assistant",
-        "model": model,
-        "content": [],
-        "stop_reason": None,
-        "stop_sequence": None,
-        "usage": {**usage, "output_tokens": 1},
-    }
-    yield {"type": "message_start", "message": message}
-    blocks: list[tuple[dict[str, Any], list[dict[str, Any]]]] = []
-    if turn.text:
-        pieces = range(0, len(turn.text), _DELTA_CHARS)
-        deltas = [{"type": "text_delta", "text": turn.text[at : at + _DELTA_CHARS]} for at in pieces]
-        blocks.append(({"type": "text", "text": ""}, deltas))
-    for place, call in enumerate(turn.calls, start=1):
-        call_id = call.id or f"toolu_scripted_{number:04d}_{place}"
-        start = {"type": "tool_use", "id": call_id, "name": call.tool, "input": {}}
-        blocks.append((start, [{"type": "input_json_delta", "partial_json": json.dumps(call.args)}]))
-    for index, (start, deltas) in enumerate(blocks):
-        yield {"type": "content_block_start", "index": index, "content_block": start}
-        for delta in deltas:
-            yield {"type": "content_block_delta", "index": index, "delta": delta}
-        yield {"type": "content_block_stop", "index": index}
-    written = len(turn.text) + sum(len(json.dumps(call.args)) for call in turn.calls)
-    yield {
-        "type": "message_delta",
-        "delta": {"stop_reason": "tool_use" if turn.calls else "end_turn", "stop_sequence": None},
-        "usage": {"output_tokens": _tokens(written)},
-    }
-    yield {"type": "message_stop"}
-
-
-def _whole(events: Iterator[dict[str, Any]]) -> dict[str, Any]:
-    """The message that the stream tells in pieces."""
-    message: dict[str, Any] = {}
-    for event in events:
-        match event:
-            case {"type": "message_start", "message": start}:
-                message = start
-            case {"type": "content_block_start", "content_block": block}:
-                message["content"].append(block)
-            case {"type": "content_block_delta", "delta": {"type": "text_delta", "text": text}}:
-                message["content"][-1]["text"] += text
-            case {"type": "content_block_delta", "delta": {"partial_json": text}}:
-                message["content"][-1]["input"] = json.loads(text)
-            case {"type": "message_delta", "delta": delta, "usage": usage}:
-                message = {**message, **delta, "usage": message["usage"] | usage}
-    return message
+        if self.command != "HEAD":
+            self.wfile.write(body)
 
 
 def _usage(request: Request, earlier: Sequence[Request]) -> dict[str, int]:
@@ -218,14 +189,14 @@ def _usage(request: Request, earlier: Sequence[Request]) -> dict[str, int]:
     shared = max((_shared(blocks, _blocks(other.body)) for other in earlier), default=0)
     return {
         "input_tokens": 0,
-        "cache_read_input_tokens": _tokens(sum(map(len, blocks[:shared]))),
-        "cache_creation_input_tokens": _tokens(sum(map(len, blocks[shared:]))),
+        "cache_read_input_tokens": tokens(sum(map(len, blocks[:shared]))),
+        "cache_creation_input_tokens": tokens(sum(map(len, blocks[shared:]))),
     }
 
 
 def _blocks(body: dict[str, Any]) -> list[str]:
     """What the model would read, in its order, one JSON text a block, without the cache markers."""
-    blocks = [*body.get("tools", []), *_as_blocks(body.get("system", []))]
+    blocks = [*body.get("tools", []), *_as_blocks(body.get("system", [])), *_as_blocks(body.get("instructions") or [])]
     for message in _messages(body):
         content = message.get("content")
         blocks += [{"role": message["role"], **block} for block in _as_blocks(content)] if content else [message]
@@ -251,8 +222,4 @@ def _shared(one: Sequence[str], other: Sequence[str]) -> int:
 
 
 def _text_of(content: str | list[dict[str, Any]]) -> str:
-    return "\n".join(block["text"] for block in _as_blocks(content) if block["type"] == "text")
-
-
-def _tokens(chars: int) -> int:
-    return -(-chars // _CHARS_PER_TOKEN)
+    return "\n".join(block["text"] for block in _as_blocks(content) if block["type"] in ("text", "input_text"))

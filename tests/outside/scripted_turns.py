@@ -12,6 +12,8 @@ class Call(Struct, frozen=True):
     args: dict[str, Any]
     id: str = ""
     """Made of the request's number by default."""
+    namespace: str = ""
+    """Of an MCP server, as Codex has it."""
 
 
 class Turn(Struct, frozen=True):

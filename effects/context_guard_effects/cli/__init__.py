@@ -18,7 +18,7 @@ COMMANDS = (
     *("audit", "report"),
     *("replay", "diff", "case"),
     *("store", "pin", "unpin", "restore", "why"),
-    *("install", "uninstall", "bridge"),
+    *("proxy", "watch", "mcp", "install", "uninstall", "bridge"),
 )
 WORDS = ("pin", "unpin", "restore")
 """Commands that share a module."""

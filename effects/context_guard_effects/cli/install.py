@@ -1,16 +1,45 @@
 """`context-guard install TARGET`: put the guard into an agent; `uninstall` is its counterpart."""
 
+import re
+
 import click
 
-from context_guard_effects.cli.installing import TARGETS, choose_target
+from context_guard_effects.cli import installing, options
+from context_guard_effects.cli.installing import TARGETS, Asked
+from context_guard_effects.cli.nearest import NearestChoice
+
+PROXY = "http://127.0.0.1:8484"
+"""Where `context-guard proxy` listens unless it is told otherwise."""
 
 
-@click.command(epilog="\b\nTargets:\n" + "\n".join(f"  {name}  {target.told}" for name, target in TARGETS.items()))
-@click.argument("target", type=click.Choice(tuple(TARGETS)))
-@click.option("--dry-run", is_flag=True, help="Only show what would be written.")
-def command(target: str, dry_run: bool) -> None:
+def read_proxy(ctx: click.Context, param: click.Parameter, value: str) -> str:
+    if not re.fullmatch(r"https?://[^/\s?#@]+", value.rstrip("/")):
+        raise click.BadParameter(f"{value!r} is not http://HOST:PORT.", ctx, param)
+    return value.rstrip("/")
+
+
+@click.command(epilog="\b\nTargets:\n" + "\n".join(f"  {name:12} {target.told}" for name, target in TARGETS.items()))
+@click.argument("target", type=NearestChoice(tuple(TARGETS)))
+@options.dry_run
+@options.yes
+@click.option(
+    "--proxy",
+    default=PROXY,
+    show_default=True,
+    metavar="URL",
+    callback=read_proxy,
+    help="Where the proxy listens. Not for Pi, whose extension needs none.",
+)
+@click.option(
+    "--provider",
+    "providers",
+    multiple=True,
+    type=NearestChoice(("anthropic", "openai")),
+    help="OpenCode: a provider that goes through the proxy. Repeatable. [default: those that its file names]",
+)
+def command(target: str, dry_run: bool, yes: bool, proxy: str, providers: tuple[str, ...]) -> None:
     """Put the guard into an agent, so that its next prompt is guarded.
 
-    Every file that is written is named. Run again, it brings the files up to date.
+    Shows what would be written and asks first. Run again, it brings the files up to date. No key is read or written.
     """
-    choose_target(target).install(dry_run)
+    installing.install(target, Asked(dry_run, yes, proxy, providers))

@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 
 from context_guard_effects.cli.exits import UNREADABLE, UNWRITABLE, Stop
+from context_guard_effects.cli.installing import Asked
 from context_guard_effects.cli.output import warn, write, write_file
 from context_guard_effects.hosts.pi_install import ORIGINAL, extension_path, extension_text, has_original, is_ours
 
@@ -12,7 +13,8 @@ MADE = "// Folders made for it: "
 """Begins the last line of the installed file, so that uninstalling removes just these again."""
 
 
-def install(dry_run: bool) -> None:
+def install(_: str, asked: Asked) -> None:
+    """It asks nothing: the file is the guard's own."""
     path = extension_path(os.environ)
     old = _present(path)
     if old is not None and not is_ours(old):
@@ -23,7 +25,7 @@ def install(dry_run: bool) -> None:
         write(f"{path} is up to date.\n")
         return
     verb = "update" if old is not None else "write"
-    if dry_run:
+    if asked.dry_run:
         write(f"would {verb} {path} ({len(text.encode()):,} bytes)\n")
         return
     try:
@@ -39,7 +41,7 @@ def install(dry_run: bool) -> None:
         warn(f"Pi's settings load {ORIGINAL} too: remove one of the two (pi remove npm:{ORIGINAL}).")
 
 
-def uninstall(dry_run: bool) -> None:
+def uninstall(_: str, asked: Asked) -> None:
     path = extension_path(os.environ)
     old = _present(path)
     if old is None:
@@ -47,7 +49,7 @@ def uninstall(dry_run: bool) -> None:
         return
     if not is_ours(old):
         raise Stop(f"{path} is not ours, so it stays.", UNWRITABLE)
-    if dry_run:
+    if asked.dry_run:
         write(f"would remove {path}\n")
         return
     try:

@@ -66,6 +66,8 @@ config_file = click.option("--config", "config_file", type=PATH, metavar="FILE",
 settings = click.option(
     "--set", "settings", metavar="KEY=VALUE", multiple=True, help="One setting, over those of --config. Repeatable."
 )
+dry_run = click.option("--dry-run", is_flag=True, help="Only show what would be done.")
+yes = click.option("--yes", is_flag=True, help="Do not ask.")
 judge = click.option(
     "--judge",
     metavar="JUDGE",

@@ -101,15 +101,16 @@ def _branch(session: Path, entry: str, leaf: str | None) -> "tuple[Transcript, s
 
 
 def _stored(id: str, store: Path | None) -> "RawOutput":
-    from context_guard_effects.cli.stores import day, reading, unknown
+    from context_guard_effects.cli.stores import reading
     from context_guard_effects.store import Expired
+    from context_guard_effects.word_log import day, unknown_output
 
     if Path(id).is_file():
         raise click.UsageError(f"{id} is a session: give the id of an entry behind it.")
     with reading(store) as opened:
         match opened.raw(id):
             case None:
-                raise unknown(id, opened)
+                raise unknown_output(id, opened)
             case Expired(at=at):
                 raise Stop(
                     f"the original of {id!r} was deleted from the store on {day(at)} by a purge. The host's own "

@@ -13,7 +13,7 @@ from context_guard_effects.cli.nearest import NearestGroup
 from context_guard_effects.cli.output import write, write_json
 
 if TYPE_CHECKING:
-    from context_guard_effects.store import Purged, StoredSession, StoreStatus
+    from context_guard_effects.store import Purged
 
 
 @click.group(cls=NearestGroup, no_args_is_help=False)
@@ -38,13 +38,14 @@ def status(store: Path | None, as_json: bool) -> None:
     import msgspec
 
     from context_guard_effects.cli.stores import reading
+    from context_guard_effects.store_text import status_text
 
     with reading(store) as opened:
         found = opened.status()
     if as_json:
         write_json(msgspec.to_builtins(found))
     else:
-        write(_told(found))
+        write(status_text(found))
 
 
 @command.command()
@@ -55,13 +56,14 @@ def sessions(store: Path | None, as_json: bool) -> None:
     import msgspec
 
     from context_guard_effects.cli.stores import reading
+    from context_guard_effects.store_text import session_line
 
     with reading(store) as opened:
         found = opened.sessions()
     if as_json:
         write_json(msgspec.to_builtins(found))
     else:
-        write("".join(map(_listed, found)) or "No pass is kept.\n")
+        write("".join(map(session_line, found)) or "No pass is kept.\n")
 
 
 @command.command()
@@ -102,30 +104,6 @@ def purge(age: timedelta | None, session: str | None, yes: bool, store: Path | N
             write(_purgeable(opened.purgeable(age, session)))
 
 
-def _told(status: "StoreStatus") -> str:
-    from rich.filesize import decimal
-
-    from context_guard.text import plural
-
-    lines = [
-        status.place,
-        f"{plural(status.outputs, 'output')}, {decimal(status.raw_size)} raw; the store takes {decimal(status.size)}.",
-        f"{_passes(status.passes)} in {plural(status.sessions, 'session')}{_since(status)}.",
-    ]
-    if status.expired:
-        lines.append(f"{plural(status.expired, 'output')} expired: only the id and the time are left.")
-    return "".join(f"{line}\n" for line in lines)
-
-
-def _listed(found: "StoredSession") -> str:
-    from context_guard.printable import visible_line
-    from context_guard.text import plural
-    from context_guard_effects.cli.stores import day
-
-    name = visible_line(found.session) or "(no name)"
-    return f"{day(found.last)}  {_passes(found.passes)}, {plural(found.outputs, 'output')}  {name}\n"
-
-
 def _purged(purged: "Purged") -> str:
     if not purged.passes and not purged.outputs:
         return "Nothing to delete.\n"
@@ -145,18 +123,6 @@ def _what(purged: "Purged") -> str:
     from rich.filesize import decimal
 
     from context_guard.text import plural
+    from context_guard_effects.store_text import passes
 
-    return f"{_passes(purged.passes)} and {plural(purged.outputs, 'output')} ({decimal(purged.raw_size)} uncompressed)"
-
-
-def _passes(count: int) -> str:
-    return "1 pass" if count == 1 else f"{count} passes"
-
-
-def _since(status: "StoreStatus") -> str:
-    from context_guard_effects.cli.stores import day
-
-    if status.oldest is None or status.newest is None:
-        return ""
-    first, last = day(status.oldest), day(status.newest)
-    return f", kept on {first}" if first == last else f", kept from {first} to {last}"
+    return f"{passes(purged.passes)} and {plural(purged.outputs, 'output')} ({decimal(purged.raw_size)} uncompressed)"

@@ -3,11 +3,11 @@
 import contextlib
 import os
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 
 from context_guard_effects.cli.exits import UNREADABLE, UNWRITABLE, Stop
-from context_guard_effects.store import SqliteStore, Store, StoreError, default_path, open_store
+from context_guard_effects.store import SqliteStore, StoreError, default_path, open_store
+from context_guard_effects.word_log import UnknownOutput
 
 
 @contextlib.contextmanager
@@ -26,21 +26,7 @@ def writing(path: Path | None) -> Iterator[SqliteStore]:
         try:
             yield store
         except StoreError as error:
-            raise Stop(error.message, UNWRITABLE) from error
-
-
-def unknown(id: str, store: Store) -> Stop:
-    """The store never had it."""
-    return Stop(
-        f'the store {store.status().place} knows no output {id!r}. Use the id from a "[context-guard]" note. '
-        "Another store: --store or CONTEXT_GUARD_STORE; a session file of Pi: context-guard recall SESSION ENTRY.",
-        UNREADABLE,
-    )
-
-
-def day(ms: int) -> str:
-    """Of a time in milliseconds, in UTC."""
-    return datetime.fromtimestamp(ms / 1_000, UTC).strftime("%Y-%m-%d")
+            raise Stop(error.message, UNREADABLE if isinstance(error, UnknownOutput) else UNWRITABLE) from error
 
 
 def _opened(path: Path | None) -> SqliteStore:

@@ -2,12 +2,20 @@
 
 import click
 
-from context_guard_effects.cli.installing import TARGETS, choose_target
+from context_guard_effects.cli import installing, options
+from context_guard_effects.cli.install import PROXY
+from context_guard_effects.cli.installing import TARGETS, Asked
+from context_guard_effects.cli.nearest import NearestChoice
 
 
 @click.command()
-@click.argument("target", type=click.Choice(tuple(TARGETS)))
-@click.option("--dry-run", is_flag=True, help="Only show what would be removed.")
-def command(target: str, dry_run: bool) -> None:
-    """Take the guard out of an agent. Sessions, their edits and the settings file stay as they are."""
-    choose_target(target).uninstall(dry_run)
+@click.argument("target", type=NearestChoice(tuple(TARGETS)))
+@options.dry_run
+@options.yes
+def command(target: str, dry_run: bool, yes: bool) -> None:
+    """Take the guard out of an agent.
+
+    A file that has not changed since is as it was before, to the byte; from one that has, only the guard's own keys
+    go. Sessions, their edits and the store stay.
+    """
+    installing.uninstall(target, Asked(dry_run, yes, PROXY))

@@ -30,6 +30,7 @@ from msgspec import structs
 from context_guard.config import Config
 from context_guard.edit_log import RawImage
 from context_guard.formats.claude_code import seen_lines
+from context_guard.text import RECALL
 from context_guard_effects.hosts.claude_code_entries import CODEC
 from context_guard_effects.judges.port import Judge
 from context_guard_effects.kit import DEFAULTS, Guard
@@ -38,6 +39,8 @@ from context_guard_effects.settling import Settled
 from context_guard_effects.store import Store
 
 SERVER = "guard"
+TOOL = f"mcp__{SERVER}__{RECALL}"
+"""The recall tool's name as Claude Code shows it."""
 
 
 class GuardedSessions:
@@ -66,6 +69,8 @@ class ContextGuard:
     ) -> None:
         """`sessions` keeps the raw sessions; the rest as for `Guard`."""
         # the lines of a session are a chain, out of which nothing may go
+        if config.recall_with == DEFAULTS.recall_with:
+            config = structs.replace(config, recall_with=TOOL)
         config = structs.replace(config, prune_exchanges=False)
         self.guard = Guard(store=store, judge=judge, config=config, provider=CODEC)
         self.sessions = cast(SessionStore, GuardedSessions(sessions, self.guard))
@@ -81,7 +86,7 @@ class ContextGuard:
     @property
     def tool(self) -> str:
         """The tool's name in Claude Code, for `allowed_tools`."""
-        return f"mcp__{SERVER}__{self.guard.recall_tool().name}"
+        return TOOL
 
     async def settle(self, session_id: str, directory: str | Path | None = None) -> Settled:
         """Judges the run that has ended. `directory` is the one that the session works in."""

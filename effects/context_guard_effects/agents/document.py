@@ -1,0 +1,38 @@
+"""A settings file as text that is changed in single places: whatever is not changed keeps its bytes."""
+
+from typing import Any, Protocol
+
+Path = tuple[str, ...]
+"""Keys from the outermost table or object to a value."""
+
+
+class DocumentError(Exception):
+    """The file is not of a kind that can be changed safely; one line that says why, without the file's name."""
+
+
+class Missing:
+    """In place of a value that is not there; null is a value."""
+
+    def __repr__(self) -> str:
+        return "MISSING"
+
+
+MISSING = Missing()
+
+
+class Document(Protocol):
+    """Each change gives a new document. Raises DocumentError."""
+
+    def get(self, path: Path) -> Any:
+        """The value, or MISSING."""
+        ...
+
+    def set(self, path: Path, value: Any) -> "Document":
+        """With the value there, and the tables around it."""
+        ...
+
+    def remove(self, path: Path) -> "Document":
+        """Without the key, and nothing else."""
+        ...
+
+    def data(self) -> bytes: ...
