@@ -1,8 +1,6 @@
 """What only a live host knows when it asks for a pass, and the boundary that comes of it."""
 
 import time
-from collections.abc import Mapping
-from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -10,8 +8,11 @@ from msgspec import Struct
 from context_guard.boundary import Boundary
 from context_guard.cache.prices import ModelCost
 from context_guard.formats.message_list import Message
+from context_guard.formats.usage import usage_of
 from context_guard.records import Phase
 from context_guard.transcript import Model, Usage
+
+__all__ = ["Moment", "usage_of", "with_moment"]
 
 
 class Moment(Struct, frozen=True, kw_only=True):
@@ -58,20 +59,3 @@ def with_moment(messages: tuple[Message, ...], moment: Moment) -> tuple[Message,
         usage=moment.usage if last.usage is None else last.usage,
     )
     return (*messages[:place], told, *messages[place + 1 :])
-
-
-def usage_of(reply: Mapping[str, Any]) -> Usage:
-    """The `usage` object of a response of any of the three providers, as plain JSON."""
-
-    def count(*names: str) -> int:
-        found = next((reply[name] for name in names if isinstance(reply.get(name), int)), 0)
-        return int(found)
-
-    details = reply.get("prompt_tokens_details") or reply.get("input_tokens_details") or {}
-    cached = int(details.get("cached_tokens") or 0)
-    return Usage(
-        input=max(0, count("input_tokens", "prompt_tokens") - cached),
-        output=count("output_tokens", "completion_tokens"),
-        cache_read=count("cache_read_input_tokens") or cached,
-        cache_write=count("cache_creation_input_tokens"),
-    )

@@ -1,0 +1,68 @@
+"""The proxy as a program: its socket, its signals, its end."""
+
+import signal
+import sys
+import time
+from pathlib import Path
+
+import trio
+from msgspec import Struct
+
+from context_guard_effects.cli.exits import UNWRITABLE, Stop
+from context_guard_effects.proxy.app import Settings
+from context_guard_effects.proxy.logs import Log
+from context_guard_effects.proxy.server import Plan, serve
+from context_guard_effects.proxy.worker import Setup, Worker
+from context_guard_effects.store import open_store
+
+
+class Start(Struct, frozen=True):
+    host: str
+    port: int
+    store: Path
+    judge: str
+    settings: Settings
+    http2: bool
+    level: str
+
+
+def run(start: Start) -> None:
+    """Until an interrupt or a request to terminate."""
+    trio.run(_run, start)
+
+
+async def _run(start: Start) -> None:
+    try:
+        listeners = await trio.open_tcp_listeners(start.port, host=start.host)
+    except OSError as error:
+        said = (error.strerror or str(error)).lower()
+        raise Stop(f"cannot listen on {start.host}:{start.port}: {said}", UNWRITABLE) from error
+    worker = Worker(Setup(str(start.store), start.judge, start.settings.config))
+    log = Log(level=start.level)
+    with open_store(start.store) as store:
+        plan = Plan(start.settings, store, worker.run, log, start.http2)
+        try:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(_stop_on_signal, nursery.cancel_scope)
+                await nursery.start(serve, plan, listeners, _now)
+                _say_where(listeners)
+        finally:
+            await worker.stop()
+
+
+async def _stop_on_signal(scope: trio.CancelScope) -> None:
+    with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+        async for _ in signals:
+            scope.cancel()
+
+
+def _say_where(listeners: list[trio.SocketListener]) -> None:
+    for listener in listeners:
+        host, port = listener.socket.getsockname()[:2]
+        shown = f"[{host}]" if ":" in host else host
+        sys.stdout.write(f"http://{shown}:{port}\n")
+    sys.stdout.flush()
+
+
+def _now() -> int:
+    return time.time_ns() // 1_000_000

@@ -1,0 +1,132 @@
+"""One pass over a conversation that a proxy saw, as a value that goes to whoever judges, and what comes back."""
+
+import json
+from typing import Any
+
+from msgspec import Struct
+
+from context_guard.cache.prices import prices_for
+from context_guard.config import Config
+from context_guard.formats import anthropic, openai_chat, openai_responses
+from context_guard.formats.message_list import entry_ids
+from context_guard.proxy_routes import Api
+from context_guard.records import DEFERRED, Phase
+from context_guard.transcript import Usage
+from context_guard_effects.codecs import CODECS
+from context_guard_effects.judges.port import Judge
+from context_guard_effects.moment import Moment
+from context_guard_effects.settling import Means, read_list, run_pass
+from context_guard_effects.store import Store
+
+READERS = {
+    "anthropic": anthropic.read_request,
+    "openai-chat": openai_chat.read_request,
+    "openai-responses": openai_responses.read_request,
+}
+AFTER_EXPIRY_MS = 1_000
+
+
+class Job(Struct, frozen=True):
+    api: Api
+    key: str
+    body: bytes
+    """Of the request, as the agent sent it; not compressed."""
+    reply: str
+    """What the agent will add, as a JSON list. Empty: the list itself ends the run, in front of its last prompt."""
+    phase: Phase
+    session: str
+    answered: int
+    """When the reply was complete, or when the request came; milliseconds since the epoch."""
+    usage: Usage | None = None
+    now: int | None = None
+    """When it is judged, where that is not right away."""
+
+
+class Decision(Struct, frozen=True):
+    """For people; nothing of the content."""
+
+    tool: str
+    kind: str
+    outcome: str
+    reason: str
+    before_chars: int
+    after_chars: int
+
+
+class Done(Struct, frozen=True):
+    answer: str = ""
+    """Id of the entry that ended what was judged."""
+    edits: int = 0
+    saved_chars: int = 0
+    decisions: tuple[Decision, ...] = ()
+    judge: str = ""
+    requests: int = 0
+    cost_usd: float = 0.0
+    unanswered: bool = False
+    """The judge left something unanswered: that was kept."""
+    waits: bool = False
+    """Some edits do not pay while the provider's cache is warm."""
+    expires: int = 0
+    """When it no longer is."""
+    problem: str = ""
+
+
+async def run_job(job: Job, store: Store, judge: Judge, config: Config) -> Done:
+    """Never raises for anything in the conversation, the judge or the store."""
+    try:
+        return await _run(job, store, judge, config)
+    except Exception as error:  # everything is kept; a defect of ours must not end the proxy
+        said = " ".join(str(error).split())
+        return Done(problem=f"a pass changed nothing: {type(error).__name__}: {said}"[:500])
+
+
+async def _run(job: Job, store: Store, judge: Judge, config: Config) -> Done:
+    body: dict[str, Any] = json.loads(job.body)
+    codec = CODECS[job.api]
+    given = body[job.key]
+    messages: list[Any] = [{"role": "user", "content": given}] if isinstance(given, str) else list(given)
+    messages += json.loads(job.reply) if job.reply else []
+    if not job.reply:
+        messages = _before_last_prompt(messages)
+    read = read_list(codec, messages)
+    answer = next((at for at in reversed(range(len(read))) if read[at].role == "assistant"), None)
+    if answer is None:
+        return Done()
+    request = READERS[job.api]({**body, job.key: []}).unwrap()
+    moment = Moment(
+        model=request.model.ref if request.model is not None else None,
+        usage=job.usage,
+        overhead_chars=request.overhead_chars,
+        now=job.now,
+        answered=job.answered,
+        session=job.session,
+    )
+    means = Means(store, codec, judge, config)
+    settled = await run_pass(means, messages, job.phase, moment, job.session)
+    record = settled.record
+    return Done(
+        answer=entry_ids(read)[answer],
+        edits=settled.edits,
+        saved_chars=record.saved_chars if record else 0,
+        decisions=tuple(
+            Decision(it.tool, it.kind, it.outcome, it.reason, it.before_chars, it.after_chars)
+            for it in (record.results if record else ())
+        ),
+        judge=record.model if record else "",
+        requests=record.requests if record else 0,
+        cost_usd=record.cost_usd if record else 0.0,
+        unanswered=bool(record and record.timed_out),
+        waits=any(it.reason == DEFERRED for it in (record.results if record else ())),
+        expires=job.answered + prices_for(request.model).ttl_ms + AFTER_EXPIRY_MS,
+        problem=settled.problem,
+    )
+
+
+def _before_last_prompt(messages: list[Any]) -> list[Any]:
+    """Up to the last thing that the assistant said or did."""
+    last = next((at for at in reversed(range(len(messages))) if not _is_prompt(messages[at])), -1)
+    return messages[: last + 1]
+
+
+def _is_prompt(message: Any) -> bool:
+    return isinstance(message, dict) and message.get("role") in ("user", "system", "developer")

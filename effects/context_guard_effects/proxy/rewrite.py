@@ -1,0 +1,128 @@
+"""A request with the edits that hold in it; on any doubt the very bytes that came."""
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import trio
+from msgspec import Struct
+from returns.result import Success
+
+from context_guard.edit_log import LoggedPass
+from context_guard.formats.message_list import Message, edits_in_force, entry_ids, fit
+from context_guard.formats.splice import Spans, open_body, splice
+from context_guard.proxy_routes import Guarded
+from context_guard.server_state import find_server_state
+from context_guard_effects.checked import Checked
+from context_guard_effects.codecs import CODECS, Codec
+from context_guard_effects.proxy.applied import AppliedLog
+from context_guard_effects.settling import check_edited, read_list
+
+THREADS = 2
+"""That read and write requests at a time; more would only take turns."""
+
+Json = dict[str, Any]
+
+
+class Conversation(Struct, frozen=True):
+    """What a request says about the conversation that it belongs to."""
+
+    root: str
+    """Id of its first entry."""
+    answer: str
+    """Id of the last answer in it; empty before the first."""
+    starts_run: bool
+    """Whether it ends with a prompt of the user's."""
+    has_results: bool
+    model: str
+
+
+class Rewritten(Struct, frozen=True):
+    body: bytes
+    """To be sent: the same object where nothing changed."""
+    edits: int = 0
+    why: str = ""
+    """One word, where a request could not be guarded."""
+    conversation: Conversation | None = None
+    """None where the list could not be read, or is not the conversation."""
+
+
+class _Opened(Struct, frozen=True):
+    codec: Codec[Json]
+    messages: list[Json]
+    spans: Spans
+    read: tuple[Message, ...]
+    ids: tuple[str, ...]
+    model: str
+
+
+class Rewriter:
+    def __init__(self, log: AppliedLog, tell: Callable[[str], None]) -> None:
+        self._log = log
+        self._tell = tell
+        self._checked = Checked()
+        self._lock = threading.Lock()
+        self._limiter = trio.CapacityLimiter(THREADS)
+
+    async def rewrite(self, route: Guarded, data: bytes) -> Rewritten:
+        """Never raises for anything in the request or the store."""
+        try:
+            return await self._rewritten(route, data)
+        except Exception as error:  # a fault of the guard must not cost the agent its request
+            said = str(error) if isinstance(error, ValueError) else type(error).__name__
+            self._tell(f"a request went out unedited: {said}")
+            return Rewritten(data, why="invalid" if isinstance(error, ValueError) else "defect")
+
+    async def _rewritten(self, route: Guarded, data: bytes) -> Rewritten:
+        opened = await trio.to_thread.run_sync(_open, route, data, limiter=self._limiter)
+        if isinstance(opened, str):
+            return Rewritten(data, why=opened)
+        conversation = _told(opened)
+        log = await self._log.find(opened.ids)
+        if not log:
+            return Rewritten(data, conversation=conversation)
+        body, edits = await trio.to_thread.run_sync(self._write, opened, log, limiter=self._limiter)
+        return Rewritten(data if body is None else body, edits, conversation=conversation)
+
+    def _write(self, opened: _Opened, log: tuple[LoggedPass, ...]) -> tuple[bytes | None, int]:
+        """In a thread. Raises ValueError where the provider would refuse what comes of it."""
+        edits = edits_in_force(opened.ids, log)
+        changes = fit(opened.read, opened.ids, edits)
+        if not changes:
+            return None, 0
+        sent = opened.codec.write(opened.messages, opened.read, changes)
+        with self._lock:
+            is_known = self._checked.covers(opened.ids, edits)
+        if not is_known:
+            check_edited(opened.codec, opened.messages, sent)
+            with self._lock:
+                self._checked.add(opened.ids, edits)
+        return splice(opened.spans, opened.messages, sent), len(changes)
+
+
+def _open(route: Guarded, data: bytes) -> _Opened | str:
+    """In a thread. A word for why where there is nothing to edit."""
+    match open_body(data, route.key):
+        case Success((dict() as body, Spans() as spans)):
+            pass
+        case _:
+            return "no-list"
+    if find_server_state(route.api, body) is not None:
+        return "server-held"
+    codec = CODECS[route.api]
+    messages = body[route.key]
+    read = read_list(codec, messages)
+    model = body.get("model")
+    return _Opened(codec, messages, spans, read, entry_ids(read), model if isinstance(model, str) else "")
+
+
+def _told(opened: _Opened) -> Conversation:
+    answers = [place for place, message in enumerate(opened.read) if message.role == "assistant"]
+    last = next((message.role for message in reversed(opened.read) if message.role != "system"), "")
+    return Conversation(
+        root=opened.ids[0] if opened.ids else "",
+        answer=opened.ids[answers[-1]] if answers else "",
+        starts_run=last == "user",
+        has_results=any(message.role == "tool" for message in opened.read),
+        model=opened.model,
+    )

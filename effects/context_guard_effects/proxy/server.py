@@ -1,0 +1,127 @@
+"""The proxy on its socket: strict framing in front of hypercorn, the settler beside it."""
+
+import logging
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, cast
+
+import trio
+from hypercorn.config import Config as ServerConfig
+from hypercorn.trio.tcp_server import TCPServer
+from hypercorn.trio.worker_context import WorkerContext
+from hypercorn.typing import ConnectionState
+from hypercorn.utils import wrap_app
+from msgspec import Struct
+
+from context_guard_effects.proxy.app import Parts, Proxy, Settings
+from context_guard_effects.proxy.applied import AppliedLog
+from context_guard_effects.proxy.dashboard import Dashboard
+from context_guard_effects.proxy.framing import MAX_HEAD, BadFraming, Framing
+from context_guard_effects.proxy.jobs import Done, Job
+from context_guard_effects.proxy.logs import Log
+from context_guard_effects.proxy.metrics import Metrics
+from context_guard_effects.proxy.rewrite import Rewriter
+from context_guard_effects.proxy.settling import Clock, Settler
+from context_guard_effects.proxy.upstream import Client
+from context_guard_effects.proxy.worker import Run
+from context_guard_effects.store import Store
+
+NOT_HTTP = b"\0\r\n\r\n"
+"""What the server refuses with 400, and closes the connection."""
+KEEP_ALIVE_SECONDS = 75
+
+
+class Plan(Struct, frozen=True):
+    """What a proxy is started with."""
+
+    settings: Settings
+    store: Store
+    """For requests. Whoever judges has another connection, so that no request waits behind a pass that is kept."""
+    run: Run
+    log: Log
+    http2: bool = False
+
+
+async def serve(
+    plan: Plan,
+    listeners: Sequence[trio.SocketListener],
+    now: Clock,
+    task_status: trio.TaskStatus[Proxy] = trio.TASK_STATUS_IGNORED,
+) -> None:
+    """Until cancelled. `now` in milliseconds since the epoch."""
+    logging.getLogger("httpx").setLevel(logging.WARNING)  # it would log addresses with their queries
+    metrics, board = Metrics(), Dashboard(now())
+
+    def tell(said: str) -> None:
+        metrics.problems.inc()
+        if board.problem(said, now()):
+            plan.log.warning("problem", says=said)
+
+    def judged(job: Job, done: Done) -> None:
+        metrics.count_pass(done)
+        board.judged(job, done, now())
+        if done.problem:
+            tell(done.problem)
+        plan.log.info("pass", api=job.api, phase=job.phase, edits=done.edits, saved=done.saved_chars, waits=done.waits)
+
+    settler = Settler(plan.run, now, judged, metrics.dropped.inc)
+    rewriter = Rewriter(AppliedLog(plan.store, tell), tell)
+    async with Client(plan.http2) as client:
+        proxy = Proxy(plan.settings, Parts(client, rewriter, settler, metrics, board, plan.log, now))
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(settler.run)
+            try:
+                async with trio.open_nursery() as connections:
+                    app = wrap_app(cast(Any, proxy), 0, "asgi")
+                    accept = partial(_accept, app, _server_config(), WorkerContext(None), metrics)
+                    task_status.started(proxy)
+                    await trio.serve_listeners(accept, list(listeners), handler_nursery=connections)
+            finally:
+                nursery.cancel_scope.cancel()
+
+
+async def _accept(
+    app: Any, config: ServerConfig, context: WorkerContext, metrics: Metrics, stream: trio.SocketStream
+) -> None:
+    await TCPServer(app, config, context, ConnectionState({}), _Framed(stream, metrics))  # type: ignore[arg-type]
+
+
+def _server_config() -> ServerConfig:
+    config = ServerConfig()
+    config.include_server_header = False
+    config.include_date_header = False
+    config.accesslog = config.errorlog = None
+    config.h11_max_incomplete_size = 2 * MAX_HEAD
+    config.keep_alive_timeout = KEEP_ALIVE_SECONDS
+    config.keep_alive_max_requests = 1_000_000
+    return config
+
+
+class _Framed:
+    """A connection from which nothing comes that could be read in two ways."""
+
+    def __init__(self, stream: trio.SocketStream, metrics: Metrics) -> None:
+        self._stream = stream
+        self._metrics = metrics
+        self._framing = Framing()
+        self._is_bad = False
+        self.socket = stream.socket
+        self.send_all = stream.send_all
+        self.send_eof = stream.send_eof
+        self.aclose = stream.aclose
+
+    async def receive_some(self, max_bytes: int) -> bytes:
+        while not self._is_bad:
+            data = await self._stream.receive_some(max_bytes)
+            if not data:
+                return b""
+            passed: list[bytes] = []
+            try:
+                passed.extend(self._framing.feed(bytes(data)))
+            except BadFraming:
+                self._metrics.refusals.labels("framing").inc()
+                self._is_bad = True
+                passed.append(NOT_HTTP)
+            if found := b"".join(passed):
+                return found
+        return b""

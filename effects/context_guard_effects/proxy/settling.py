@@ -1,0 +1,101 @@
+"""Judging in the background: never in the way of a request, and what comes of it holds from a later request on."""
+
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any
+
+import trio
+from msgspec.structs import replace
+
+from context_guard_effects.proxy.jobs import Done, Job
+from context_guard_effects.proxy.worker import Run
+
+QUEUED = 32
+"""Jobs that wait; what comes beside them is not judged, hence kept."""
+QUEUED_BYTES = 128_000_000
+WAITING = 32
+"""Conversations whose edits wait until the provider's cache has expired."""
+KNOWN = 4_000
+"""Ends of runs that were judged."""
+
+Tell = Callable[[Job, Done], None]
+Clock = Callable[[], int]
+
+
+class Settler:
+    def __init__(self, run: Run, now: Clock, tell: Tell, drop: Callable[[], None]) -> None:
+        """`now` in milliseconds since the epoch. `tell` hears of every pass, `drop` of every job that found no room."""
+        self._run = run
+        self._now = now
+        self._tell = tell
+        self._drop = drop
+        self._send, self._receive = trio.open_memory_channel[Job](QUEUED)
+        self._bytes = 0
+        self._waiting: OrderedDict[str, tuple[int, Job]] = OrderedDict()
+        self._known: OrderedDict[str, None] = OrderedDict()
+        self._changed = trio.Event()
+        self.is_busy = False
+
+    def add(self, job: Job) -> None:
+        """Returns at once."""
+        if self._bytes + len(job.body) > QUEUED_BYTES:
+            self._drop()
+            return
+        try:
+            self._send.send_nowait(job)
+        except trio.WouldBlock:
+            self._drop()
+        else:
+            self._bytes += len(job.body)
+
+    def knows(self, answer: str) -> bool:
+        """Whether the run that this entry ended has been judged here."""
+        return answer in self._known
+
+    def came(self, answer: str) -> None:
+        """A request goes on behind this entry: the provider's cache is warm again."""
+        self._waiting.pop(answer, None)
+
+    @property
+    def queued(self) -> int:
+        return self._send.statistics().current_buffer_used
+
+    async def run(self) -> None:
+        """Until cancelled."""
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._work)
+            nursery.start_soon(self._wake)
+
+    async def _work(self) -> None:
+        async for job in self._receive:
+            self._bytes -= len(job.body)
+            self.is_busy = True
+            try:
+                done = await self._run(job)
+            finally:
+                self.is_busy = False
+            if done.answer:
+                _keep(self._known, done.answer, None, KNOWN)
+            if done.waits and job.now is None and done.expires > self._now():
+                _keep(self._waiting, done.answer, (done.expires, job), WAITING)
+                self._changed.set()
+            self._tell(job, done)
+
+    async def _wake(self) -> None:
+        """Judges again what waits, as soon as an edit costs nothing."""
+        while True:
+            self._changed = trio.Event()
+            due = min((due for due, _ in self._waiting.values()), default=None)
+            with trio.move_on_after(float("inf") if due is None else max(0, due - self._now()) / 1_000):
+                await self._changed.wait()
+                continue
+            for answer in [answer for answer, (due, _) in self._waiting.items() if due <= self._now()]:
+                _, job = self._waiting.pop(answer)
+                self.add(replace(job, now=self._now()))
+
+
+def _keep(kept: OrderedDict[str, Any], key: str, value: Any, most: int) -> None:
+    kept[key] = value
+    kept.move_to_end(key)
+    while len(kept) > most:
+        kept.popitem(last=False)
