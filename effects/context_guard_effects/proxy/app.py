@@ -101,7 +101,7 @@ class _Asked(Struct):
 class Proxy:
     def __init__(self, settings: Settings, parts: Parts) -> None:
         self._settings = settings
-        self._parts = parts
+        self.parts = parts
         self._bodies = trio.CapacityLimiter(BODIES)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -111,15 +111,15 @@ class Proxy:
             return
         if scope["type"] != "http":
             return
-        self._parts.metrics.open.inc()
+        self.parts.metrics.open.inc()
         try:
             await self._answer(scope, receive, send)
         except Refused as refused:
             await self._refuse(refused.refusal, scope, receive, send)
         except HungUp:
-            self._parts.log.info("hung-up")
+            self.parts.log.info("hung-up")
         finally:
-            self._parts.metrics.open.dec()
+            self.parts.metrics.open.dec()
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         by_name = _by_name(scope["headers"])
@@ -152,9 +152,9 @@ class Proxy:
             case "/healthz":
                 return PlainTextResponse("ok\n")
             case "/metrics":
-                return Response(self._parts.metrics.text(), media_type=CONTENT_TYPE)
+                return Response(self.parts.metrics.text(), media_type=CONTENT_TYPE)
             case path if path == STATUS_PATH:
-                return JSONResponse(self._parts.board.to_json() | {"queued": self._parts.settler.queued})
+                return JSONResponse(self.parts.board.to_json() | {"queued": self.parts.settler.queued})
         return None
 
     def _read(self, scope: Scope, by_name: dict[str, str]) -> _Asked:
@@ -197,7 +197,7 @@ class Proxy:
             if plain is None:
                 rewritten = Rewritten(raw, why="compressed")
             else:
-                rewritten = await self._parts.rewriter.rewrite(route, plain)
+                rewritten = await self.parts.rewriter.rewrite(route, plain)
         asked.rewritten, asked.plain, asked.size = rewritten, plain or b"", len(plain or raw)
         sent = rewritten.body
         if plain is not raw and rewritten.body is plain:
@@ -206,12 +206,12 @@ class Proxy:
             asked.headers = [(name, value) for name, value in asked.headers if name != b"content-encoding"]
         headers = [(name, value) for name, value in asked.headers if name != b"content-length"]
         asked.headers = [*headers, (b"content-length", str(len(sent)).encode())]
-        self._parts.metrics.added.observe(time.perf_counter() - gathered)
+        self.parts.metrics.added.observe(time.perf_counter() - gathered)
         self._note_request(asked, rewritten)
         return Bytes(sent)
 
     def _note_request(self, asked: _Asked, rewritten: Rewritten) -> None:
-        parts = self._parts
+        parts = self.parts
         asked.seen = parts.board.request(asked.api, read_session(asked.by_name), rewritten, asked.size, parts.now())
         if rewritten.why:
             parts.metrics.unguarded.labels(rewritten.why).inc()
@@ -225,7 +225,7 @@ class Proxy:
 
     async def _pass_on(self, asked: _Asked, body: httpx.AsyncByteStream, send: Send) -> Refusal | None:
         """A refusal where there is no reply that could be passed back."""
-        parts = self._parts
+        parts = self.parts
         began = time.perf_counter()
         sent = self._headers_up(asked)
         target = asked.path.encode() + (b"?" + asked.query if asked.query else b"")
@@ -254,7 +254,7 @@ class Proxy:
 
     def _note_reply(self, asked: _Asked) -> None:
         """Also of an agent that hung up: many do as soon as they have the last event."""
-        parts = self._parts
+        parts = self.parts
         reply = asked.reading.close() if asked.reading is not None else None
         whole = asked.is_over or reply is not None
         outcome = "cut-off" if not whole else "ok" if asked.status < 400 else "error"
@@ -298,13 +298,13 @@ class Proxy:
             reply=reply.messages if reply is not None else "",
             phase=phase,
             session=read_session(asked.by_name),
-            answered=self._parts.now(),
+            answered=self.parts.now(),
             usage=reply.usage if reply is not None else None,
         )
 
     async def _refuse(self, refusal: Refusal, scope: Scope, receive: Receive, send: Send) -> None:
-        self._parts.metrics.refusals.labels(refusal.why).inc()
-        self._parts.log.warning("refused", why=refusal.why, status=refusal.status)
+        self.parts.metrics.refusals.labels(refusal.why).inc()
+        self.parts.log.warning("refused", why=refusal.why, status=refusal.status)
         said = {"type": "error", "error": {"type": "context_guard", "message": f"context-guard: {refusal.says}"}}
         headers = [
             (b"content-type", b"application/json"),
@@ -382,9 +382,11 @@ async def _stream(asked: _Asked, answer: Answer, send: Send) -> None:
     await send({"type": "http.response.start", "status": answer.status, "headers": headers})
     async with aclosing(answer.pieces) as pieces:
         async for piece in pieces:
-            await send({"type": "http.response.body", "body": piece, "more_body": True})
-            if asked.reading is not None:
-                asked.reading.feed(piece)
+            try:
+                await send({"type": "http.response.body", "body": piece, "more_body": True})
+            finally:  # the agent has it, and may be gone already
+                if asked.reading is not None:
+                    asked.reading.feed(piece)
     asked.is_over = True
     await send({"type": "http.response.body", "body": b"", "more_body": False})
 

@@ -1,0 +1,89 @@
+"""Judging behind the requests: when, of what, and what becomes of edits that wait."""
+
+import json
+from typing import Any
+
+import trio
+from msgspec import structs
+from proxy_world import Turn, body_of, result_of
+
+from context_guard.config import Config
+from context_guard_effects.proxy.jobs import Done, Job, run_job
+from context_guard_effects.proxy.settling import Settler
+from context_guard_effects.store import memory_store
+from context_guard_effects.testing import KeepJudge, made_output
+
+NOW = 1_700_000_000_000
+MINUTES = 60_000
+
+
+def job(**changes: Any) -> Job:
+    call = Turn(call_id="call_1").message("anthropic")
+    found = result_of("anthropic", "call_1", made_output("one"))
+    long = Turn("I think. " * 20_000).message("anthropic")[0]["content"]
+    other = Turn(call_id="call_2").message("anthropic")[0]["content"]
+    messages = [{"role": "user", "content": "Where?"}, *call, *found, {"role": "assistant", "content": long + other}]
+    messages += result_of("anthropic", "call_2", "nothing")
+    body = json.dumps(body_of("anthropic", messages)).encode()
+    reply = json.dumps(Turn("There: NEEDLE.").message("anthropic"))
+    made = Job("anthropic", "messages", body, reply, "run-end", "", NOW)
+    return structs.replace(made, **changes)
+
+
+async def test_an_edit_waits_while_the_cache_is_warm_and_is_made_when_it_is_cold() -> None:
+    """The same cost rules as in any host: what does not pay now costs nothing once the provider has forgotten."""
+    store, judge = memory_store(), KeepJudge("NEEDLE")
+    first = await run_job(job(now=NOW), store, judge, Config())
+    assert (0, True, 5 * MINUTES) == (first.edits, first.waits, (first.expires - NOW) // MINUTES * MINUTES)
+    later = await run_job(job(now=first.expires), store, judge, Config())
+    assert (1, False) == (later.edits, later.waits)
+
+
+class Clocked:
+    """A judge's process that says each job waits, and a clock that Trio's drives."""
+
+    def __init__(self) -> None:
+        self.ran: list[Job] = []
+        self.settler = Settler(self.run, self.now, lambda *_: None, lambda: None)
+
+    def now(self) -> int:
+        return NOW + round(trio.current_time() * 1_000)
+
+    async def run(self, job: Job) -> Done:
+        self.ran.append(job)
+        return Done(answer="answer", waits=job.now is None, expires=self.now() + 5 * MINUTES)
+
+
+async def test_what_waits_is_judged_again_when_the_cache_has_expired() -> None:
+    clocked = Clocked()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(clocked.settler.run)
+        began = clocked.now()
+        clocked.settler.add(job())
+        await trio.sleep(299)
+        assert 1 == len(clocked.ran)
+        await trio.sleep(2)
+        _, again = clocked.ran
+        assert again.now is not None
+        assert 5 * MINUTES <= again.now - began <= 5 * MINUTES + 2_000
+        await trio.sleep(3_600)
+        assert 2 == len(clocked.ran)
+        nursery.cancel_scope.cancel()
+
+
+async def test_a_request_that_goes_on_ends_the_wait() -> None:
+    """It warms the cache again; the reply to it asks anew."""
+    clocked = Clocked()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(clocked.settler.run)
+        clocked.settler.add(job())
+        await trio.sleep(100)
+        clocked.settler.came("answer")
+        await trio.sleep(3_600)
+        assert 1 == len(clocked.ran)
+        nursery.cancel_scope.cancel()
+
+
+async def test_a_job_that_breaks_everything_is_a_problem_and_no_more() -> None:
+    done = await run_job(job(body=b"{"), memory_store(), KeepJudge("NEEDLE"), Config())
+    assert done.problem.startswith("a pass changed nothing")
