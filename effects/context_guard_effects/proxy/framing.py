@@ -59,7 +59,8 @@ class Framing:
         if self._buffer.startswith(b"\r\n"):  # some clients end a body with one too many
             return self._take(2) and b""
         end = self._buffer.find(b"\r\n\r\n")
-        if bare := _BARE.search(self._buffer, 0, end if end >= 0 else len(self._buffer) - 1):
+        known = self._buffer[: end if end >= 0 else len(self._buffer)].removesuffix(b"\r")  # its line feed may follow
+        if bare := _BARE.search(known):
             raise BadFraming("a bare carriage return" if bare[0] == b"\r" else "a bare line feed")
         if (end if end >= 0 else len(self._buffer)) > MAX_HEAD:
             raise BadFraming("headers without end")

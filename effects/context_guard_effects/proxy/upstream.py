@@ -3,8 +3,7 @@
 import re
 import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
-from contextlib import aclosing, asynccontextmanager
-from typing import cast
+from contextlib import asynccontextmanager, suppress
 
 import httpx
 import trio
@@ -119,10 +118,19 @@ class Client:
 
 
 async def _pieces(response: httpx.Response) -> AsyncGenerator[bytes, None]:
+    raw = response.aiter_raw()
+    is_whole = False
     with telling():
-        async with aclosing(cast(AsyncGenerator[bytes, None], response.aiter_raw())) as raw:
+        try:
             async for piece in raw:
                 yield piece
+            is_whole = True
+        finally:
+            # The client's generators are nested: left alone they stay unfinished, this ends the innermost.
+            with trio.CancelScope(shield=True) as scope, suppress(Exception):
+                scope.cancel()
+                while not is_whole and await anext(raw, None) is not None:
+                    pass
 
 
 class telling:
