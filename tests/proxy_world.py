@@ -134,8 +134,8 @@ def events(api: Api, turn: Turn) -> list[bytes]:
             if turn.call_id:
                 (call,) = message["tool_calls"]
                 first, second = _halves(call["function"]["arguments"])
-                opened = {**call, "index": 0, "function": {**call["function"], "arguments": first}}
-                deltas = [{"tool_calls": [opened]}, {"tool_calls": [{"index": 0, "function": {"arguments": second}}]}]
+                opened: Json = {**call, "index": 0, "function": {**call["function"], "arguments": first}}
+                deltas: list[Json] = [{"tool_calls": [opened]}, {"tool_calls": [{"index": 0, "function": {"arguments": second}}]}]
             else:
                 deltas = [{"role": "assistant", "content": turn.text[:half]}, {"content": turn.text[half:]}]
             chunks = [{"choices": [{"index": 0, "delta": delta, "finish_reason": None}]} for delta in deltas]

@@ -445,7 +445,7 @@ def test_an_edit_that_the_provider_would_refuse_is_not_sent(monkeypatch: pytest.
 
 def test_edits_outlive_the_proxy(tmp_path: Path) -> None:
     """Another process on the same store sends the same bytes from its first request on."""
-    bodies = []
+    bodies: list[bytes] = []
     for _ in range(2):
         with open_store(tmp_path / "store.db") as store, running(store=store) as world:
             if not bodies:

@@ -19,7 +19,7 @@ COMMANDS = (
     *("replay", "diff", "case"),
     *("store", "pin", "unpin", "restore", "why"),
     *("install", "uninstall", "bridge"),
-    *("proxy",),
+    *("proxy", "watch"),
 )
 WORDS = ("pin", "unpin", "restore")
 """Commands that share a module."""

@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import Any
 
 from rich import box
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -109,7 +109,7 @@ def to_json(distilled: Distilled, written: int) -> dict[str, Any]:
     }
 
 
-def printed(table: Table) -> str:
+def printed(table: RenderableType) -> str:
     """The table as wide as the terminal, in colour only there."""
     out = io.StringIO()
     Console(file=out, width=_width(), force_terminal=_is_terminal(), legacy_windows=False).print(table)

@@ -1,0 +1,146 @@
+"""`context-guard proxy` and `watch` as programs."""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from command_line import complaint, guard
+from proxy_world import Provider, Turn, body_of, events, result_of, streamed, until
+
+from context_guard.text import MARKER
+from context_guard_effects.testing import made_output
+
+ROOT = Path(__file__).resolve().parents[1]
+ENV = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "pipeline"), str(ROOT / "effects")])}
+ANSWER = Turn("The needle is in src/one/part_142.py, line 142.")
+RUN: list[dict[str, Any]] = [
+    {"role": "user", "content": "Where is the NEEDLE?"},
+    *Turn(call_id="call_1").message("anthropic"),
+    *result_of("anthropic", "call_1", made_output("one")),
+]
+NEXT = [*RUN, *ANSWER.message("anthropic"), {"role": "user", "content": "Thanks. And?"}]
+
+
+@contextlib.contextmanager
+def started(provider: Provider, store: Path, *more: str) -> Iterator[tuple[subprocess.Popen[str], httpx.Client]]:
+    command = [sys.executable, "-m", "context_guard_effects", "proxy", "--listen", "127.0.0.1:0"]
+    command += ["--upstream", f"fake={provider.url}", "--store", str(store), "--set", "runEndBreakEven=false", *more]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ENV)
+    try:
+        assert process.stdout is not None
+        address = process.stdout.readline().strip()
+        with httpx.Client(base_url=address, timeout=30, trust_env=False) as client:
+            yield process, client
+    finally:
+        process.terminate()
+        process.communicate(timeout=30)
+
+
+def send(client: httpx.Client, messages: list[dict[str, Any]]) -> httpx.Response:
+    return client.post("/fake/v1/messages", json=body_of("anthropic", messages))
+
+
+def judged(client: httpx.Client) -> list[Any]:
+    found: list[Any] = client.get("/context-guard/status").json()["judged"]
+    return found
+
+
+@pytest.fixture
+def provider() -> Iterator[Provider]:
+    made = Provider()
+    made.script[:] = [streamed(events("anthropic", ANSWER))]
+    yield made
+    made.close()
+
+
+def test_a_proxy_that_is_killed_goes_on_with_the_same_edits(provider: Provider, tmp_path: Path) -> None:
+    """kill -9 in the middle of a conversation: its successor sends the same bytes, and recall has the original."""
+    store = tmp_path / "store.db"
+    with started(provider, store) as (process, client):
+        send(client, RUN)
+        until(lambda: judged(client))
+        send(client, NEXT)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    with started(provider, store) as (_, client):
+        send(client, NEXT)
+        shown = watch(str(client.base_url))
+    _, before, after = (asked.body for asked in provider.asked)
+    assert before == after
+    assert MARKER in after.decode()
+    note = after.decode().split('{\\"entryId\\":\\"', 1)[1].split("\\", 1)[0]
+    assert made_output("one") == guard("recall", note, "--raw", "--store", store).stdout
+    assert "1 request, 13" in shown
+    assert "model-1" in shown
+
+
+def watch(address: str) -> str:
+    return guard("watch", address, "--once").stdout
+
+
+def children_of(pid: int) -> list[int]:
+    listed = Path(f"/proc/{pid}/task").glob("*/children")
+    return [int(child) for children in listed for child in children.read_text().split()]
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="only here a process's children are told")
+def test_what_judges_may_die(provider: Provider, tmp_path: Path) -> None:
+    """Requests go on, the problem is told, and the next pass has a new process."""
+    with started(provider, tmp_path / "store.db", "--quiet") as (process, client):
+        send(client, RUN)
+        until(lambda: judged(client))
+        for child in children_of(process.pid):
+            os.kill(child, signal.SIGKILL)
+        time.sleep(0.2)
+        other = json.loads(json.dumps(RUN).replace("part_", "other_"))
+        assert 200 == send(client, other).status_code
+        until(lambda: len(judged(client)) == 2)
+
+
+def test_it_ends_when_it_is_told_to(provider: Provider, tmp_path: Path) -> None:
+    with started(provider, tmp_path / "store.db") as (process, client):
+        assert "ok\n" == client.get("/healthz").text
+        process.terminate()
+        assert 0 == process.wait(timeout=30)
+
+
+WRONG: dict[str, tuple[tuple[str, ...], int, str]] = {
+    "no port": (("--listen", "localhost"), 2, "HOST:PORT"),
+    "others could ask": (("--listen", "0.0.0.0:0"), 2, "--token"),
+    "no address": (("--upstream", "x=ftp://a"), 2, "https://"),
+    "no name": (("--upstream", "https://a.example"), 2, "NAME=URL"),
+    "a name that paths begin with": (("--upstream", "v1=https://a.example"), 2, "v1"),
+    "a key in the address": (("--upstream", "x=https://user:pw@a.example"), 2, "leave that out"),
+    "the same name twice": (("--upstream", "x=http://a", "--upstream", "x=http://b"), 2, "same name"),
+    "no judge": (("--judge", "nobody"), 2, "nobody"),
+    "no store": (("--store", str(ROOT / "pyproject.toml")), 3, "pyproject.toml"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_start_is_told_before_anything_listens(name: str, tmp_path: Path) -> None:
+    words, code, says = WRONG[name]
+    given = words if "--store" in words else (*words, "--store", str(tmp_path / "store.db"))
+    ended = guard("proxy", *given)
+    assert code == ended.exit_code
+    assert says in complaint(ended)
+
+
+def test_without_its_packages_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("context_guard_effects.proxy.PACKAGES", ("hypercorn", "no_such_package"))
+    assert "no_such_package: pip install 'context-guard[proxy]'" in complaint(guard("proxy"))
+
+
+def test_watch_says_where_it_looked() -> None:
+    ended = guard("watch", "http://127.0.0.1:9")
+    assert 3 == ended.exit_code
+    assert "http://127.0.0.1:9" in complaint(ended)
