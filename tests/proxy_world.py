@@ -108,6 +108,7 @@ def events(api: Api, turn: Turn) -> list[bytes]:
     """The reply as a stream of events."""
     body: Json = json.loads(whole(api, turn))
     half = len(turn.text) // 2
+    deltas: list[Json]
     match api:
         case "anthropic":
             (block,) = body["content"]
@@ -135,7 +136,10 @@ def events(api: Api, turn: Turn) -> list[bytes]:
                 (call,) = message["tool_calls"]
                 first, second = _halves(call["function"]["arguments"])
                 opened: Json = {**call, "index": 0, "function": {**call["function"], "arguments": first}}
-                deltas: list[Json] = [{"tool_calls": [opened]}, {"tool_calls": [{"index": 0, "function": {"arguments": second}}]}]
+                deltas: list[Json] = [
+                    {"tool_calls": [opened]},
+                    {"tool_calls": [{"index": 0, "function": {"arguments": second}}]},
+                ]
             else:
                 deltas = [{"role": "assistant", "content": turn.text[:half]}, {"content": turn.text[half:]}]
             chunks = [{"choices": [{"index": 0, "delta": delta, "finish_reason": None}]} for delta in deltas]

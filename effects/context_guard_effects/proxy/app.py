@@ -421,9 +421,10 @@ def _status_of(asked: _Asked) -> bytes:
     rewritten = asked.rewritten
     if rewritten is None:
         return f"passed; why={_why(asked.route)}".encode()
-    if rewritten.edits:
-        return f"edited; edits={rewritten.edits}".encode()
-    return f"unedited; why={rewritten.why}".encode() if rewritten.why else b"unedited"
+    words = [f"edited; edits={rewritten.edits}" if rewritten.edits else "unedited"]
+    words += [f"why={rewritten.why}"] if rewritten.why else []
+    words += ["pinned"] if rewritten.is_pinned else []
+    return "; ".join(words).encode()
 
 
 def _why(route: Guarded | Untouched) -> str:

@@ -8,6 +8,7 @@ import trio
 from msgspec import Struct
 from returns.result import Success
 
+from context_guard.cache.breakpoints import place_breakpoints
 from context_guard.edit_log import LoggedPass
 from context_guard.formats.message_list import Message, edits_in_force, entry_ids, fit
 from context_guard.formats.splice import Spans, open_body, splice
@@ -41,6 +42,8 @@ class Rewritten(Struct, frozen=True):
     body: bytes
     """To be sent: the same object where nothing changed."""
     edits: int = 0
+    is_pinned: bool = False
+    """Whether it carries a cache mark of ours."""
     why: str = ""
     """One word, where a request could not be guarded."""
     conversation: Conversation | None = None
@@ -53,12 +56,15 @@ class _Opened(Struct, frozen=True):
     spans: Spans
     read: tuple[Message, ...]
     ids: tuple[str, ...]
+    body: Json
     model: str
 
 
 class Rewriter:
-    def __init__(self, log: AppliedLog, tell: Callable[[str], None]) -> None:
+    def __init__(self, log: AppliedLog, tell: Callable[[str], None], pins: bool) -> None:
+        """`pins`: whether requests get cache marks that survive an edit (Anthropic)."""
         self._log = log
+        self._pins = pins
         self._tell = tell
         self._checked = Checked()
         self._lock = threading.Lock()
@@ -79,17 +85,27 @@ class Rewriter:
             return Rewritten(data, why=opened)
         conversation = _told(opened)
         log = await self._log.find(opened.ids)
-        if not log:
+        if not log and not (self._pins and route.api == "anthropic"):
             return Rewritten(data, conversation=conversation)
-        body, edits = await trio.to_thread.run_sync(self._write, opened, log, limiter=self._limiter)
-        return Rewritten(data if body is None else body, edits, conversation=conversation)
+        return await trio.to_thread.run_sync(self._write, opened, log, data, conversation, limiter=self._limiter)
 
-    def _write(self, opened: _Opened, log: tuple[LoggedPass, ...]) -> tuple[bytes | None, int]:
+    def _write(
+        self, opened: _Opened, log: tuple[LoggedPass, ...], data: bytes, conversation: Conversation
+    ) -> Rewritten:
         """In a thread. Raises ValueError where the provider would refuse what comes of it."""
+        edited, edits = self._edited(opened, log)
+        sent = _pinned(opened, edited) if self._pins else edited
+        if sent is opened.messages:
+            return Rewritten(data, conversation=conversation)
+        body = splice(opened.spans, opened.messages, sent)
+        return Rewritten(body, edits, sent is not edited, conversation=conversation)
+
+    def _edited(self, opened: _Opened, log: tuple[LoggedPass, ...]) -> tuple[list[Json], int]:
+        """The messages with the edits that hold, and how many those are."""
         edits = edits_in_force(opened.ids, log)
         changes = fit(opened.read, opened.ids, edits)
         if not changes:
-            return None, 0
+            return opened.messages, 0
         sent = opened.codec.write(opened.messages, opened.read, changes)
         with self._lock:
             is_known = self._checked.covers(opened.ids, edits)
@@ -97,7 +113,19 @@ class Rewriter:
             check_edited(opened.codec, opened.messages, sent)
             with self._lock:
                 self._checked.add(opened.ids, edits)
-        return splice(opened.spans, opened.messages, sent), len(changes)
+        return sent, len(changes)
+
+
+def _pinned(opened: _Opened, messages: list[Json]) -> list[Json]:
+    """With the question's cache mark, where there is room for one; all else that a host marks stays."""
+    if opened.codec.host != "anthropic":
+        return messages
+    try:
+        placed = place_breakpoints({**opened.body, "messages": messages})
+    except (LookupError, TypeError, ValueError, AttributeError):  # messages of a form that nobody knows
+        return messages
+    found: list[Json] = placed.body["messages"]
+    return messages if placed.dropped else found
 
 
 def _open(route: Guarded, data: bytes) -> _Opened | str:
@@ -113,7 +141,7 @@ def _open(route: Guarded, data: bytes) -> _Opened | str:
     messages = body[route.key]
     read = read_list(codec, messages)
     model = body.get("model")
-    return _Opened(codec, messages, spans, read, entry_ids(read), model if isinstance(model, str) else "")
+    return _Opened(codec, messages, spans, read, entry_ids(read), body, model if isinstance(model, str) else "")
 
 
 def _told(opened: _Opened) -> Conversation:

@@ -65,7 +65,7 @@ async def serve(
         plan.log.info("pass", api=job.api, phase=job.phase, edits=done.edits, saved=done.saved_chars, waits=done.waits)
 
     settler = Settler(plan.run, now, judged, metrics.dropped.inc)
-    rewriter = Rewriter(AppliedLog(plan.store, tell), tell)
+    rewriter = Rewriter(AppliedLog(plan.store, tell), tell, plan.settings.config.pin_anthropic_cache)
     async with Client(plan.http2) as client:
         proxy = Proxy(plan.settings, Parts(client, rewriter, settler, metrics, board, plan.log, now))
         async with trio.open_nursery() as nursery:

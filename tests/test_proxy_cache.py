@@ -1,0 +1,162 @@
+"""The provider's prompt cache behind the proxy: a recorded session, request by request, against a simulated one."""
+
+import json
+from collections.abc import Iterator
+from itertools import accumulate, pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from benchmarks.cost.prompt import Prompt
+from benchmarks.cost.providers import Cache, MarkedCache, PrefixCache
+from benchmarks.cost.recording import load_recording
+from proxy_world import Answer, Asked, plain, running
+
+from context_guard.cache.marks import read_marks
+from context_guard.cache.prices import prices_for
+from context_guard.config import Config
+from context_guard.formats.wire import to_anthropic, to_openai_chat
+from context_guard.text import MARKER
+from context_guard.transcript import Entry, Model, Transcript, Usage
+from context_guard_effects.codecs import Provider as Api
+from context_guard_effects.judges.local import LocalJudge
+
+Json = dict[str, Any]
+SESSION = Path(__file__).resolve().parents[1] / "benchmarks" / "cost" / "sessions" / "errands.jsonl.gz"
+REQUESTS = 60
+MARK = {"cache_control": {"type": "ephemeral"}}
+SYSTEM = [{"type": "text", "text": "You are an agent. " * 300, **MARK}]
+STEP = 10_000
+"""Milliseconds between requests: the cache stays warm."""
+
+
+def conversation(api: Api) -> list[list[Json]]:
+    """What an agent would send, request after request, and at the end all of it."""
+    recording = load_recording(SESSION)
+    entries: list[Entry] = []
+    lists: list[list[Json]] = []
+    for entry in recording.entries:
+        if entry.role == "assistant":
+            lists.append(wire(api, entries))
+        entries.append(entry)
+        if len(lists) > REQUESTS:
+            break
+    return lists
+
+
+def wire(api: Api, entries: list[Entry]) -> list[Json]:
+    branch = Transcript("pi", "s", tuple(entries), entries[-1].id, tuple(range(len(entries))))
+    return to_anthropic(branch) if api == "anthropic" else to_openai_chat(branch)
+
+
+def body(api: Api, messages: list[Json]) -> Json:
+    if api != "anthropic":
+        return {"model": "gpt-5.1", "messages": messages}
+    (*before, last) = messages
+    parts = last["content"]
+    if isinstance(parts, str):
+        parts = [{"type": "text", "text": parts}]
+    marked = {**last, "content": [*parts[:-1], {**parts[-1], **MARK}]}
+    return {"model": "claude-sonnet-4-5", "system": SYSTEM, "messages": [*before, marked]}
+
+
+def blocks(body: Json) -> Iterator[tuple[tuple[int, int, int], str, str]]:
+    """Place, kind and content of each block as a cache tells it from another: without its mark."""
+    for at, part in enumerate(body.get("system", ())):
+        yield (1, at, 0), "system", json.dumps({**part, "cache_control": None})
+    for at, message in enumerate(body["messages"]):
+        content = message.get("content")
+        parts = content if isinstance(content, list) else [{"type": "text", "text": content}]
+        for number, part in enumerate(parts):
+            bare = {**part, "cache_control": None}
+            rest = {key: message[key] for key in message if key != "content"}
+            yield (2, at, number), str(part.get("type")), json.dumps([rest, bare])
+
+
+def prompt_of(body: Json) -> Prompt:
+    found = list(blocks(body))
+    kinds = [kind for _, kind, _ in found]
+    fresh = [at == 0 or kind != kinds[at - 1] or kind != "tool_result" for at, kind in enumerate(kinds)]
+    return Prompt(
+        prefixes=tuple(accumulate((content for *_, content in found), lambda a, b: hash((a, b)), initial=0))[1:],
+        tokens=tuple(accumulate(len(content) / 4 for *_, content in found)),
+        positions=tuple(accumulate(map(int, fresh))),
+        orders={place: at for at, (place, _, _) in enumerate(found)},
+        body=body,
+    )
+
+
+def question_of(body: Json) -> tuple[int, int, int]:
+    """Place of the last text of the user's before the last message: the proxy marks it."""
+    texts = [place for place, kind, _ in blocks({"messages": body["messages"][:-1]}) if kind == "text"]
+    asked = [place for place in texts if body["messages"][place[1]]["role"] == "user"]
+    return asked[-1] if asked else (1, 0, 0)
+
+
+class Simulated:
+    """Counts what each request reads and writes, as the provider would, and says so in its replies."""
+
+    def __init__(self, api: Api, cache: Cache) -> None:
+        self._api = api
+        self._cache = cache
+        self._clock = 1_700_000_000_000
+        self.sent: list[tuple[Prompt, tuple[int, ...], Usage]] = []
+        self.says: Json = {}
+
+    def now(self) -> int:
+        return self._clock
+
+    def answer(self, asked: Asked) -> Answer:
+        self._clock += STEP
+        prompt = prompt_of(asked.json)
+        marks = tuple(sorted({prompt.orders[mark.order] for mark in read_marks(prompt.body)}))
+        usage = self._cache.send(prompt, marks, self._clock)
+        self.sent.append((prompt, marks, usage))
+        return plain(json.dumps(self._reply(usage)).encode())
+
+    def _reply(self, usage: Usage) -> Json:
+        if self._api == "anthropic":
+            calls = any(part["type"] == "tool_use" for part in self.says["content"])
+            counts = {"cache_read_input_tokens": usage.cache_read, "cache_creation_input_tokens": usage.cache_write}
+            told = {"input_tokens": usage.input, "output_tokens": 9, **counts}
+            stop = "tool_use" if calls else "end_turn"
+            return {"type": "message", "content": self.says["content"], "stop_reason": stop, "usage": told}
+        stop = "tool_calls" if self.says.get("tool_calls") else "stop"
+        total = usage.input + usage.cache_read + usage.cache_write
+        details = {"cached_tokens": usage.cache_read}
+        told = {"prompt_tokens": total, "completion_tokens": 9, "prompt_tokens_details": details}
+        return {"choices": [{"index": 0, "message": self.says, "finish_reason": stop}], "usage": told}
+
+
+CACHES: dict[Api, Cache] = {
+    "anthropic": MarkedCache(prices_for(Model("anthropic", "claude-sonnet-4-5", "anthropic-messages"))),
+    "openai-chat": PrefixCache(prices_for(Model("openai", "gpt-5.1", "openai-completions")), 128),
+}
+
+
+@pytest.mark.parametrize("api", CACHES)
+def test_what_stands_before_an_edit_is_read_and_not_written_again(api: Api) -> None:
+    """In every later request: where the provider caches by itself all of it; else all that a mark of the request before
+    had put into the cache, one of ours at the question among them. Without a new edit, all of the request before."""
+    simulated = Simulated(api, CACHES[api])
+    lists = conversation(api)
+    with running(judge=LocalJudge(), config=Config(), now=simulated.now) as world:
+        world.provider.script[:] = [simulated.answer]
+        for messages, following in zip(lists, lists[1:], strict=False):
+            simulated.says = following[len(messages)]
+            world.client.post(
+                "/v1/messages" if api == "anthropic" else "/v1/chat/completions", json=body(api, messages)
+            )
+            world.settled()
+    edited = 0
+    for (before, marks, _), (prompt, _, usage) in pairwise(simulated.sent):
+        common = sum(1 for ours, theirs in zip(before.prefixes, prompt.prefixes, strict=False) if ours == theirs)
+        edited += common < len(before.prefixes)
+        if api == "anthropic":
+            reached = [mark for mark in marks if mark < common]
+            assert prompt.tokens[max(reached)] <= usage.cache_read + 1
+            assert question_of(before.body) in {mark.order for mark in read_marks(before.body)}
+        else:
+            assert prompt.tokens[common - 1] // 128 * 128 <= usage.cache_read + 1 or prompt.tokens[common - 1] < 1_024
+    assert edited >= 2
+    assert MARKER in json.dumps(simulated.sent[-1][0].body)
