@@ -136,7 +136,7 @@ def events(api: Api, turn: Turn) -> list[bytes]:
                 (call,) = message["tool_calls"]
                 first, second = _halves(call["function"]["arguments"])
                 opened: Json = {**call, "index": 0, "function": {**call["function"], "arguments": first}}
-                deltas: list[Json] = [
+                deltas = [
                     {"tool_calls": [opened]},
                     {"tool_calls": [{"index": 0, "function": {"arguments": second}}]},
                 ]

@@ -118,7 +118,7 @@ class Simulated:
         if self._api == "anthropic":
             calls = any(part["type"] == "tool_use" for part in self.says["content"])
             counts = {"cache_read_input_tokens": usage.cache_read, "cache_creation_input_tokens": usage.cache_write}
-            told = {"input_tokens": usage.input, "output_tokens": 9, **counts}
+            told: Json = {"input_tokens": usage.input, "output_tokens": 9, **counts}
             stop = "tool_use" if calls else "end_turn"
             return {"type": "message", "content": self.says["content"], "stop_reason": stop, "usage": told}
         stop = "tool_calls" if self.says.get("tool_calls") else "stop"
@@ -142,7 +142,7 @@ def test_what_stands_before_an_edit_is_read_and_not_written_again(api: Api) -> N
     lists = conversation(api)
     with running(judge=LocalJudge(), config=Config(), now=simulated.now) as world:
         world.provider.script[:] = [simulated.answer]
-        for messages, following in zip(lists, lists[1:], strict=False):
+        for messages, following in pairwise(lists):
             simulated.says = following[len(messages)]
             world.client.post(
                 "/v1/messages" if api == "anthropic" else "/v1/chat/completions", json=body(api, messages)

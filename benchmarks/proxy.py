@@ -1,0 +1,315 @@
+"""What the proxy adds, against the same upstream without it, in one run; and what it takes and gives back.
+
+    python benchmarks/proxy.py [--quick]
+
+An upstream, the proxy (with its judging process) and the load each have a process of their own on this machine, so
+they share its processors. Bodies are conversations of 1 MB whose runs have been judged: the proxy edits them.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from statistics import quantiles
+from typing import Any
+
+import trio
+from msgspec import Struct
+
+ROOT = Path(__file__).resolve().parents[1]
+PATHS = [str(ROOT), str(ROOT / "pipeline"), str(ROOT / "effects")]
+sys.path[:0] = PATHS
+
+RESULTS = 40
+"""Tool results of a conversation, which together make its size."""
+SIZE = 1_000_000
+CONVERSATIONS = 8
+EVENT = b'event: ping\ndata: {"type": "ping"}\n\n'
+SHORT = json.dumps(
+    {
+        "type": "message",
+        "role": "assistant",
+        "content": [{"type": "text", "text": "Line 7 of part 3 has it."}],
+        "stop_reason": "end_turn",
+        "usage": {"input_tokens": 1, "output_tokens": 1},
+    }
+).encode()
+STREAM = b"/v1/stream"
+"""A path whose reply is a stream of ten events a second, until the other side closes."""
+
+
+class Plan(Struct, frozen=True):
+    seconds: float
+    streams: int
+    uploads: int
+    few: int
+    many: int
+
+
+FULL = Plan(seconds=30, streams=200, uploads=200, few=2_000, many=20_000)
+QUICK = Plan(seconds=6, streams=200, uploads=200, few=200, many=2_000)
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    arguments.add_argument("--quick", action="store_true", help="shorter phases, 2,000 requests for the memory")
+    arguments.add_argument("--upstream", action="store_true", help=argparse.SUPPRESS)
+    given = arguments.parse_args()
+    if given.upstream:
+        trio.run(serve_upstream)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        upstream = start([__file__, "--upstream"])
+        address = read_line(upstream)
+        store = str(Path(folder) / "store.db")
+        options = ["--listen", "127.0.0.1:0", "--upstream", f"fake={address}", "--store", store, "--quiet"]
+        proxy = start(["-m", "context_guard_effects", "proxy", *options, "--set", "runEndBreakEven=false"])
+        try:
+            trio.run(measure, address, read_line(proxy), proxy.pid, QUICK if given.quick else FULL)
+        finally:
+            proxy.terminate()
+            upstream.terminate()
+            proxy.wait()
+            upstream.wait()
+
+
+def start(words: list[str]) -> "subprocess.Popen[str]":
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(PATHS)}
+    return subprocess.Popen([sys.executable, *words], stdout=subprocess.PIPE, text=True, env=environment)
+
+
+def read_line(process: "subprocess.Popen[str]") -> str:
+    assert process.stdout is not None
+    return process.stdout.readline().strip()
+
+
+async def measure(direct: str, proxied: str, pid: int, plan: Plan) -> None:
+    load = ", ".join(f"{figure:.1f}" for figure in os.getloadavg())
+    print(f"{os.cpu_count()} processors, load before the run {load} (1, 5, 15 minutes); {SIZE / 1e6:g} MB a request\n")
+    bodies = [conversation(number) for number in range(CONVERSATIONS)]
+    for body in bodies:
+        await Target(proxied).post(body)
+        await trio.sleep(1)
+    await settle(proxied, bodies)
+    for rate, streams in ((60, 0), (20, plan.streams)):
+        name = f"{rate} requests a second" + (f" beside {streams} open streams" if streams else "")
+        found = {}
+        for kind, address in (("direct", direct), ("proxy", proxied)):
+            async with trio.open_nursery() as nursery:
+                for _ in range(streams):
+                    nursery.start_soon(Target(address).follow)
+                await trio.sleep(1 if streams else 0)
+                found[kind] = await at_rate(address, bodies, rate, plan.seconds)
+                nursery.cancel_scope.cancel()
+        tell(name, found["direct"], found["proxy"])
+    direct_all, proxied_all = [await at_once(address, bodies, plan.uploads) for address in (direct, proxied)]
+    ratio = proxied_all[0] / direct_all[0]
+    print(
+        f"{plan.uploads} uploads at once: {proxied_all[1]} succeed, in {proxied_all[0]:.2f} s; "
+        f"direct {direct_all[1]} in {direct_all[0]:.2f} s, ratio {ratio:.1f}"
+    )
+    await grow(proxied, pid, bodies, plan)
+
+
+async def settle(address: str, bodies: list[bytes]) -> None:
+    """Until every conversation is edited; says so where it is not."""
+    edited = 0
+    for body in bodies:
+        status = await Target(address).post(follow_up(body))
+        edited += b"x-context-guard: edited" in status.lower()
+    print(f"{edited} of {len(bodies)} conversations are edited\n")
+
+
+async def at_rate(address: str, bodies: list[bytes], rate: int, seconds: float) -> list[float]:
+    """Seconds each request took, begun at this rate whether the ones before are done or not."""
+    took: list[float] = []
+    idle: list[Target] = []
+
+    async def one(body: bytes) -> None:
+        target = idle.pop() if idle else Target(address)
+        begin = time.perf_counter()
+        await target.post(body)
+        took.append(time.perf_counter() - begin)
+        idle.append(target)
+
+    sent = [follow_up(body) for body in bodies]
+    async with trio.open_nursery() as nursery:
+        begin = trio.current_time()
+        for number in range(round(rate * seconds)):
+            await trio.sleep_until(begin + number / rate)
+            nursery.start_soon(one, sent[number % len(sent)])
+    for target in idle:
+        await target.close()
+    return took
+
+
+async def at_once(address: str, bodies: list[bytes], count: int) -> tuple[float, int]:
+    done: list[bytes] = []
+
+    async def one(body: bytes) -> None:
+        target = Target(address)
+        done.append(await target.post(body))
+        await target.close()
+
+    begin = time.perf_counter()
+    async with trio.open_nursery() as nursery:
+        for number in range(count):
+            nursery.start_soon(one, bodies[number % len(bodies)])
+    return time.perf_counter() - begin, sum(head.startswith(b"HTTP/1.1 200") for head in done)
+
+
+async def grow(address: str, pid: int, bodies: list[bytes], plan: Plan) -> None:
+    """Memory and descriptors after few and after many requests, eight at a time."""
+    sent = [follow_up(body) for body in bodies]
+    figures: list[tuple[int, int]] = []
+    count = 0
+
+    async def client(until: int) -> None:
+        nonlocal count
+        target = Target(address)
+        while count < until:
+            count += 1
+            await target.post(sent[count % len(sent)])
+        await target.close()
+
+    for until in (plan.few, plan.many):
+        async with trio.open_nursery() as nursery:
+            for _ in range(8):
+                nursery.start_soon(client, until)
+        await trio.sleep(2)
+        figures.append((resident(pid), len(list(Path(f"/proc/{pid}/fd").iterdir()))))
+    (before, descriptors), (after, later) = figures
+    print(
+        f"memory: {before / 1e6:.0f} MB after {plan.few:,} requests, {after / 1e6:.0f} MB after {plan.many:,}, "
+        f"ratio {after / before:.2f}; descriptors {descriptors} and {later}"
+    )
+
+
+def resident(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def tell(name: str, direct: list[float], proxied: list[float]) -> None:
+    rows = {kind: quantiles(took, n=100) for kind, took in (("direct", direct), ("proxy", proxied))}
+    print(f"{name}, {len(proxied)} of each")
+    for label, place in (("p50", 49), ("p99", 98)):
+        ours, theirs = rows["proxy"][place] * 1e3, rows["direct"][place] * 1e3
+        added = (ours - theirs) / (SIZE / 1e6)
+        print(
+            f"  {label}  direct {theirs:7.1f} ms  proxy {ours:7.1f} ms  x {ours / theirs:5.1f}  added {added:7.1f} ms per MB"
+        )
+    print()
+
+
+def conversation(number: int) -> bytes:
+    """A run up to the request whose reply ends it."""
+    line = "src/part_{n}.py:{at}: value = compute({at}, scale={n}) + offset"
+    size = SIZE // RESULTS
+    messages: list[Any] = [{"role": "user", "content": f"Where is value {number} set?"}]
+    for result in range(RESULTS):
+        name = f"call_{number}_{result}"
+        lines = (line.format(n=result, at=at) for at in range(number, number + size // len(line)))
+        call = {"type": "tool_use", "id": name, "name": "search", "input": {"q": str(result)}}
+        output = {"type": "tool_result", "tool_use_id": name, "content": "\n".join(lines)}
+        messages += [{"role": "assistant", "content": [call]}, {"role": "user", "content": [output]}]
+    return json.dumps({"model": "model-1", "max_tokens": 100, "messages": messages}).encode()
+
+
+def follow_up(body: bytes) -> bytes:
+    """The next prompt behind the reply that ended the run."""
+    given = json.loads(body)
+    given["messages"] += [{"role": "assistant", "content": json.loads(SHORT)["content"]}]
+    given["messages"] += [{"role": "user", "content": "Thank you. And then?"}]
+    return json.dumps(given).encode()
+
+
+class Target:
+    """One connection, kept open."""
+
+    def __init__(self, address: str) -> None:
+        host, _, port = address.removeprefix("http://").partition(":")
+        self._place = (host, int(port))
+        self._stream: trio.SocketStream | None = None
+
+    async def post(self, body: bytes) -> bytes:
+        """The head of the reply, once all of it is there."""
+        stream = await self._open()
+        await stream.send_all(head(b"POST", b"/v1/messages", len(body)) + body)
+        got = b""
+        while b"\r\n\r\n" not in got:
+            got += await self._some(stream)
+        found, _, rest = got.partition(b"\r\n\r\n")
+        length = int(found.lower().split(b"content-length:")[1].split(b"\r\n")[0])
+        while len(rest) < length:
+            rest += await self._some(stream)
+        return found
+
+    async def follow(self) -> None:
+        stream = await self._open()
+        await stream.send_all(head(b"POST", STREAM, 0))
+        while await stream.receive_some():
+            pass
+
+    async def close(self) -> None:
+        if self._stream is not None:
+            await self._stream.aclose()
+
+    async def _open(self) -> trio.SocketStream:
+        if self._stream is None:
+            self._stream = await trio.open_tcp_stream(*self._place)
+        return self._stream
+
+    async def _some(self, stream: trio.SocketStream) -> bytes:
+        piece = await stream.receive_some()
+        if not piece:
+            raise EOFError("the connection was closed before the reply was whole")
+        return bytes(piece)
+
+
+def head(method: bytes, path: bytes, length: int) -> bytes:
+    return b"%s %s HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % (method, path, length)
+
+
+async def serve_upstream() -> None:
+    """Takes a request, and gives a short reply or a stream; as little work as can be."""
+    listeners = await trio.open_tcp_listeners(0, host="127.0.0.1", backlog=1_000)
+    print(f"http://127.0.0.1:{listeners[0].socket.getsockname()[1]}", flush=True)
+    await trio.serve_listeners(answer, listeners)
+
+
+async def answer(stream: trio.SocketStream) -> None:
+    got = bytearray()
+    try:
+        while True:
+            while (end := got.find(b"\r\n\r\n")) < 0:
+                if not (piece := await stream.receive_some()):
+                    return
+                got += piece
+            top = bytes(got[:end]).lower()
+            length = int(top.split(b"content-length:")[1].split(b"\r\n")[0]) if b"content-length:" in top else 0
+            left = end + 4 + length - len(got)
+            while left > 0:
+                left -= len(await stream.receive_some())
+            got.clear()
+            await reply(stream, STREAM in top)
+    except trio.BrokenResourceError:
+        return
+
+
+async def reply(stream: trio.SocketStream, is_stream: bool) -> None:
+    if not is_stream:
+        sent = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s"
+        await stream.send_all(sent % (len(SHORT), SHORT))
+        return
+    await stream.send_all(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n")
+    while True:
+        await stream.send_all(b"%x\r\n%s\r\n" % (len(EVENT), EVENT))
+        await trio.sleep(0.1)
+
+
+if __name__ == "__main__":
+    main()
