@@ -3,7 +3,7 @@
     python benchmarks/proxy.py [--quick]
 
 An upstream, the proxy (with its judging process) and the load each have a process of their own on this machine, so
-they share its processors. Bodies are conversations of 1 MB whose runs have been judged: the proxy edits them.
+they share its processors. Bodies are conversations of 1 MB, in which the proxy edits every tool output.
 """
 
 import argparse
@@ -23,6 +23,12 @@ from msgspec import Struct
 ROOT = Path(__file__).resolve().parents[1]
 PATHS = [str(ROOT), str(ROOT / "pipeline"), str(ROOT / "effects")]
 sys.path[:0] = PATHS
+
+from context_guard.edit_log import LoggedPass, RawOutput, Replaced  # noqa: E402
+from context_guard.formats.message_list import entry_ids  # noqa: E402
+from context_guard.transcript import text_of  # noqa: E402
+from context_guard_effects.codecs import CODECS  # noqa: E402
+from context_guard_effects.store import open_store  # noqa: E402
 
 RESULTS = 40
 """Tool results of a conversation, which together make its size."""
@@ -65,11 +71,13 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         upstream = start([__file__, "--upstream"])
         address = read_line(upstream)
-        store = str(Path(folder) / "store.db")
-        options = ["--listen", "127.0.0.1:0", "--upstream", f"fake={address}", "--store", store, "--quiet"]
-        proxy = start(["-m", "context_guard_effects", "proxy", *options, "--set", "runEndBreakEven=false"])
+        store = Path(folder) / "store.db"
+        bodies = [conversation(number) for number in range(CONVERSATIONS)]
+        seed(store, bodies)
+        options = ["--listen", "127.0.0.1:0", "--upstream", f"fake={address}", "--store", str(store), "--quiet"]
+        proxy = start(["-m", "context_guard_effects", "proxy", *options])
         try:
-            trio.run(measure, address, read_line(proxy), proxy.pid, QUICK if given.quick else FULL)
+            trio.run(measure, address, read_line(proxy), proxy.pid, bodies, QUICK if given.quick else FULL)
         finally:
             proxy.terminate()
             upstream.terminate()
@@ -87,14 +95,11 @@ def read_line(process: "subprocess.Popen[str]") -> str:
     return process.stdout.readline().strip()
 
 
-async def measure(direct: str, proxied: str, pid: int, plan: Plan) -> None:
+async def measure(direct: str, proxied: str, pid: int, bodies: list[bytes], plan: Plan) -> None:
     load = ", ".join(f"{figure:.1f}" for figure in os.getloadavg())
     print(f"{os.cpu_count()} processors, load before the run {load} (1, 5, 15 minutes); {SIZE / 1e6:g} MB a request\n")
-    bodies = [conversation(number) for number in range(CONVERSATIONS)]
-    for body in bodies:
-        await Target(proxied).post(body)
-        await trio.sleep(1)
-    await settle(proxied, bodies)
+    await check_edited(proxied, bodies)
+    await use(proxied, pid, bodies, plan)
     for rate, streams in ((60, 0), (20, plan.streams)):
         name = f"{rate} requests a second" + (f" beside {streams} open streams" if streams else "")
         found = {}
@@ -115,13 +120,50 @@ async def measure(direct: str, proxied: str, pid: int, plan: Plan) -> None:
     await grow(proxied, pid, bodies, plan)
 
 
-async def settle(address: str, bodies: list[bytes]) -> None:
-    """Until every conversation is edited; says so where it is not."""
-    edited = 0
+def seed(path: Path, bodies: list[bytes]) -> None:
+    """An edit for every output of every conversation, as if a judge had kept a tenth of each."""
+    with open_store(path) as store:
+        for body in bodies:
+            read = CODECS["anthropic"].read(json.loads(follow_up(body))["messages"]).unwrap()
+            ids = entry_ids(read)
+            outputs = [(id, text_of(it.blocks)) for id, it in zip(ids, read, strict=True) if it.role == "tool"]
+            witness = [id for id, it in zip(ids, read, strict=True) if it.role == "assistant"][-1]
+            edits = tuple(Replaced(id, (f"[context-guard] {text[: len(text) // 10]}",)) for id, text in outputs)
+            raws = tuple(RawOutput(id=id, text=text) for id, text in outputs)
+            store.keep(LoggedPass(witness=witness, edits=edits), raws)
+
+
+async def use(address: str, pid: int, bodies: list[bytes], plan: Plan) -> None:
+    """The proxy's own processor time, which depends less on what else the machine does."""
+    target = Target(address)
+    sent = [follow_up(body) for body in bodies]
+    count = plan.few // 4
+    begin = used(pid)
+    for number in range(count):
+        await target.post(sent[number % len(sent)])
+    print(f"processor time of the proxy: {(used(pid) - begin) / count * 1e3:.1f} ms a request of 1 MB", end=", ")
+    streams = 50
+    async with trio.open_nursery() as nursery:
+        for _ in range(streams):
+            nursery.start_soon(Target(address).follow)
+        await trio.sleep(2)
+        begin, start = used(pid), trio.current_time()
+        await trio.sleep(plan.seconds)
+        events = streams * 10 * (trio.current_time() - start)
+        print(f"{(used(pid) - begin) / events * 1e3:.2f} ms an event that streams by\n")
+        nursery.cancel_scope.cancel()
+
+
+def used(pid: int) -> float:
+    """Seconds of processor time."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+async def check_edited(address: str, bodies: list[bytes]) -> None:
     for body in bodies:
-        status = await Target(address).post(follow_up(body))
-        edited += b"x-context-guard: edited" in status.lower()
-    print(f"{edited} of {len(bodies)} conversations are edited\n")
+        head = await Target(address).post(follow_up(body))
+        assert f"edits={RESULTS}".encode() in head, "a conversation is not edited"
 
 
 async def at_rate(address: str, bodies: list[bytes], rate: int, seconds: float) -> list[float]:
@@ -198,10 +240,8 @@ def tell(name: str, direct: list[float], proxied: list[float]) -> None:
     print(f"{name}, {len(proxied)} of each")
     for label, place in (("p50", 49), ("p99", 98)):
         ours, theirs = rows["proxy"][place] * 1e3, rows["direct"][place] * 1e3
-        added = (ours - theirs) / (SIZE / 1e6)
-        print(
-            f"  {label}  direct {theirs:7.1f} ms  proxy {ours:7.1f} ms  x {ours / theirs:5.1f}  added {added:7.1f} ms per MB"
-        )
+        added = f"added {(ours - theirs) / (SIZE / 1e6):7.1f} ms per MB"
+        print(f"  {label}  direct {theirs:7.1f} ms  proxy {ours:7.1f} ms  x {ours / theirs:5.1f}  {added}")
     print()
 
 

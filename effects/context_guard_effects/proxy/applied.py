@@ -8,9 +8,9 @@ import trio
 from context_guard.edit_log import LoggedPass, Omitted, Replaced
 from context_guard_effects.store import Store, StoreError
 
-WAIT_SECONDS = 0.5
+WAIT_SECONDS = 2.0
 """How long a request waits for the store."""
-PAUSE_SECONDS = 2.0
+PAUSE_SECONDS = 10.0
 """After the store has failed, how long it is not asked again."""
 REMEMBERED = 4_000
 """Passes, the latest used."""

@@ -34,6 +34,10 @@ class Framing:
 
     def feed(self, data: bytes) -> Iterator[bytes]:
         """What may be passed on. Raises BadFraming, after which nothing of the connection may be."""
+        if self._state == "body" and not self._buffer and len(data) < self._left:
+            self._left -= len(data)  # the middle of a large body, without a copy
+            yield data
+            return
         self._buffer += data
         while self._buffer:
             passed = self._step()

@@ -29,6 +29,8 @@ from context_guard_effects.store import Store
 NOT_HTTP = b"\0\r\n\r\n"
 """What the server refuses with 400, and closes the connection."""
 KEEP_ALIVE_SECONDS = 75
+PIECE = 512 * 1024
+"""Bytes read at a time: with fewer, most of a large body's time goes into handing it on."""
 
 
 class Plan(Struct, frozen=True):
@@ -112,7 +114,7 @@ class _Framed:
 
     async def receive_some(self, max_bytes: int) -> bytes:
         while not self._is_bad:
-            data = await self._stream.receive_some(max_bytes)
+            data = await self._stream.receive_some(max(max_bytes, PIECE))
             if not data:
                 return b""
             passed: list[bytes] = []

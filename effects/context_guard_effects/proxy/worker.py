@@ -1,5 +1,6 @@
 """Where passes are judged: in this process, or in one of their own, so that no request waits for the processor."""
 
+import contextlib
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -20,6 +21,7 @@ Run = Callable[[Job], Awaitable[Done]]
 SLACK_SECONDS = 60.0
 """Beside the judge's own budget, what a pass may take before its process is given up."""
 LENGTH_BYTES = 8
+PIPE_BYTES = 2**20
 
 
 class Setup(Struct, frozen=True):
@@ -90,8 +92,21 @@ class Worker:
             command, stdin=-1, stdout=-1, env=_environment(), start_new_session=True
         )
         assert self._process.stdin is not None
+        _widen(self._process.stdin)
         await _send(self._process.stdin, msgspec.msgpack.encode(self._setup))
         return self._process
+
+
+def _widen(pipe: trio.abc.SendStream) -> None:
+    """Where the system lets a pipe hold more: a job goes over in one piece rather than in sixteen."""
+    try:
+        import fcntl
+    except ImportError:
+        return
+    resize = getattr(fcntl, "F_SETPIPE_SZ", None)
+    if resize is not None and isinstance(pipe, trio.lowlevel.FdStream):
+        with contextlib.suppress(OSError):
+            fcntl.fcntl(pipe.fileno(), resize, PIPE_BYTES)
 
 
 async def _send(stream: trio.abc.SendStream, data: bytes) -> None:
@@ -128,7 +143,8 @@ def serve(given: BinaryIO, taken: BinaryIO) -> None:
     os.nice(5) if hasattr(os, "nice") else None  # requests come first
     setup = msgspec.msgpack.decode(_read(given), type=Setup)
     judge = choose_judge(setup.judge, setup.config)
-    with open_store(Path(setup.store)) as store:
+    # An OSError: the proxy is gone, and nobody waits for the answer.
+    with open_store(Path(setup.store)) as store, contextlib.suppress(OSError):
         trio.run(_serve, given, taken, run_here(store, judge, setup.config))
 
 
