@@ -26,6 +26,8 @@ TURNS = (
     Turn("Größe? 🙂", (("ls", "a\nb"),), "Two files."),
 )
 
+few = settings(max_examples=50, deadline=None)
+
 texts = st.text(st.characters(codec="utf-8"), min_size=1, max_size=30).filter(str.strip)
 turns = st.lists(
     st.builds(Turn, texts, st.lists(st.tuples(texts, texts), max_size=2).map(tuple), texts), min_size=1, max_size=3
@@ -54,6 +56,7 @@ def split(data: bytes) -> list[bytes]:
 
 
 @pytest.mark.parametrize("name", LINE_HOSTS)
+@few
 @given(said=turns)
 def test_a_file_of_lines_is_read_to_the_last_character(name: str, said: tuple[Turn, ...]) -> None:
     """Its host is told by its lines, and nothing is lost or counted twice."""
@@ -65,7 +68,7 @@ def test_a_file_of_lines_is_read_to_the_last_character(name: str, said: tuple[Tu
 
 
 @pytest.mark.parametrize("name", DOCUMENT_HOSTS)
-@settings(max_examples=50)
+@few
 @given(said=turns)
 def test_a_document_is_read_to_the_last_character(name: str, said: tuple[Turn, ...]) -> None:
     """The same of hosts that write one JSON value; what holds no call at all tells nothing about a bare list."""
@@ -78,6 +81,7 @@ def test_a_document_is_read_to_the_last_character(name: str, said: tuple[Turn, .
     assert chars(said) == size(transcript)
 
 
+@few
 @given(said=turns)
 def test_a_folder_of_events_is_read_to_the_last_character(said: tuple[Turn, ...]) -> None:
     (transcript,) = openhands_format.read(openhands(said), {"id": "c-1"}).unwrap()
@@ -85,6 +89,7 @@ def test_a_folder_of_events_is_read_to_the_last_character(said: tuple[Turn, ...]
 
 
 @pytest.mark.parametrize("name", LINE_HOSTS)
+@few
 @given(data=st.data())
 def test_a_cut_file_is_nobodys_or_its_own_hosts(name: str, data: st.DataObject) -> None:
     """Cut anywhere, a file is never taken for another host's, and what is whole in it can be read."""
@@ -97,6 +102,7 @@ def test_a_cut_file_is_nobodys_or_its_own_hosts(name: str, data: st.DataObject) 
             assert size(transcript) <= chars(TURNS)
 
 
+@few
 @given(
     names=st.permutations(sorted(LINE_HOSTS)),
     at=st.integers(0, 12),
@@ -109,6 +115,7 @@ def test_a_mixed_file_is_nobodys(names: list[str], at: int) -> None:
     assert isinstance(LINE_READERS[names[0]](mixed), Failure)  # type: ignore[index]
 
 
+@few
 @given(names=st.permutations(sorted(DOCUMENT_HOSTS)))
 def test_a_document_with_marks_of_two_hosts_is_nobodys(names: list[str]) -> None:
     """Two documents put together are never taken for one that is neither."""
@@ -152,7 +159,7 @@ def broken(data: st.DataObject, value: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", DOCUMENT_HOSTS)
-@settings(max_examples=50)
+@few
 @given(data=st.data())
 def test_whatever_stands_in_a_document_its_reader_copes(name: str, data: st.DataObject) -> None:
     """Values of any kind in any place give a transcript, or one line that says why not; never an exception."""
@@ -161,14 +168,14 @@ def test_whatever_stands_in_a_document_its_reader_copes(name: str, data: st.Data
 
 
 @pytest.mark.parametrize("name", LINE_HOSTS)
-@settings(max_examples=50)
+@few
 @given(data=st.data())
 def test_whatever_stands_in_a_line_its_reader_copes(name: str, data: st.DataObject) -> None:
     objects = [json.loads(line) for line in split(LINE_HOSTS[name](TURNS))]
     LINE_READERS[name](split(lines(broken(data, objects))))  # type: ignore[index]
 
 
-@settings(max_examples=50)
+@few
 @given(data=st.data())
 def test_whatever_stands_in_an_event_its_reader_copes(data: st.DataObject) -> None:
     events = [it for it in broken(data, openhands(TURNS)) if isinstance(it, dict)]

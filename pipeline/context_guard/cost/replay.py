@@ -63,16 +63,10 @@ class Replayed(Struct, frozen=True):
 class _Tally:
     """Of one replay while it runs; no value that flows on."""
 
-    dollars: float = 0.0
-    rerun_dollars: float = 0.0
-    judge_chars: int = 0
-    peak: float = 0.0
-    edits: int = 0
-    saved_chars: int = 0
-    editing: int = 0
-    deferring: int = 0
-    not_due: int = 0
-    refused: int = 0
+    def __init__(self) -> None:
+        self.dollars = self.rerun_dollars = self.peak = 0.0
+        self.judge_chars = self.edits = self.saved_chars = 0
+        self.editing = self.deferring = self.not_due = self.refused = 0
 
 
 def local_judge(request: Request) -> Answered:
