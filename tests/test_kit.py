@@ -258,7 +258,7 @@ def test_a_fork_from_before_the_answer_never_sees_the_edit() -> None:
 
 
 def test_another_task_with_the_same_steps_never_sees_the_edit() -> None:
-    """Edits are in force only where they were judged; the same calls, outputs and answer under another prompt are raw."""
+    """Edits are in force only where they were judged; the same steps under another prompt stay raw."""
     guarded, history = guard(), conversation()
     assert guarded.settle_sync(history).edits == 1
     other = [{"role": "user", "content": "List every line that is no needle."}, *history[1:]]
