@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from context_guard.chunks import Chunk
 from context_guard.decisions import Decision
-from context_guard.left_alone import why_left_alone
+from context_guard.left_alone import read_ground, why_left_alone
 from context_guard.needs import common
 from context_guard.render import LineRanges
 from context_guard.saved_trace import Trace
@@ -219,7 +219,7 @@ def _verdict(transcript: Transcript, plan: Plan, settlement: Settlement, entry_i
     decision = _decision(settlement, entry_id)
     if decision is None:
         entry = next(it for it in transcript.entries if it.id == entry_id)
-        return _Verdict("", "left alone", why_left_alone(transcript, plan, entry), ())
+        return _Verdict("", "left alone", why_left_alone(read_ground(transcript, plan), entry), ())
     shown = () if decision.shown is None else decision.shown
     return _Verdict(
         kind=decision.kind,
