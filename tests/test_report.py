@@ -13,6 +13,7 @@ from build import answer, call, edit, lines, prompt, result, session
 from case_files import case_names, run_case
 from command_line import EXCHANGE, LOG, complaint, guard
 from hypothesis import HealthCheck, given, settings
+from msgspec.structs import replace
 from pi_sessions import session_bytes, user
 from random_passes import Judge, read_boundary, read_config, run_pass
 from transcripts import Talk, Tape, tapes
@@ -164,6 +165,16 @@ def test_a_compaction_lowers_both_lines() -> None:
     assert points[-1].without < 500 < len(LOG) < points[1].without
     outputs = build_page(talk, planned, settled).outputs
     assert ["compacted"] == [output.outcome for output in outputs]
+
+
+def test_a_sub_agent_has_a_context_of_its_own() -> None:
+    """Its requests are none of the session's, its texts in none of them."""
+    talk = session(prompt("One?"), call("task"), answer("x" * 500), result("done"), answer("Yes."))
+    inner = replace(talk.entries[2], sidechain="task")
+    talk = replace(talk, entries=(*talk.entries[:2], inner, *talk.entries[3:]), context=(0, 1, 3, 4))
+    points = find_points(talk, *passed(talk))
+    assert ["e2", "e5", ""] == [point.entry_id for point in points]
+    assert max(point.without for point in points) < 100
 
 
 @pytest.mark.parametrize("case", case_names())
