@@ -92,8 +92,12 @@ async def test_a_job_that_breaks_everything_is_a_problem_and_no_more() -> None:
     assert done.problem.startswith("a pass changed nothing")
 
 
-async def test_half_of_a_surrogate_pair_does_not_end_the_proxy(tmp_path: Path) -> None:
+def test_half_of_a_surrogate_pair_does_not_end_the_proxy(tmp_path: Path) -> None:
     """Models send it, cut off: in a reply it is judged like all else; anywhere else the pass is a problem."""
+    trio.run(judge_surrogates, tmp_path)  # with the real clock: the worker is a process of its own
+
+
+async def judge_surrogates(tmp_path: Path) -> None:
     reply = as_json([{"role": "assistant", "content": [{"type": "text", "text": "There: NEEDLE. \ud83d"}]}])
     worker = Worker(Setup(str(tmp_path / "store.db"), "local", Config()))
     try:

@@ -13,6 +13,7 @@ from build import answer, call, edit, lines, prompt, result, session
 from case_files import case_names, run_case
 from command_line import EXCHANGE, LOG, complaint, guard
 from hypothesis import HealthCheck, given, settings
+from msgspec.structs import replace
 from pi_sessions import session_bytes, user
 from random_passes import Judge, read_boundary, read_config, run_pass
 from transcripts import Talk, Tape, tapes
@@ -166,6 +167,16 @@ def test_a_compaction_lowers_both_lines() -> None:
     assert ["compacted"] == [output.outcome for output in outputs]
 
 
+def test_a_sub_agent_has_a_context_of_its_own() -> None:
+    """Its requests are none of the session's, its texts in none of them."""
+    talk = session(prompt("One?"), call("task"), answer("x" * 500), result("done"), answer("Yes."))
+    inner = replace(talk.entries[2], sidechain="task")
+    talk = replace(talk, entries=(*talk.entries[:2], inner, *talk.entries[3:]), context=(0, 1, 3, 4))
+    points = find_points(talk, *passed(talk))
+    assert ["e2", "e5", ""] == [point.entry_id for point in points]
+    assert max(point.without for point in points) < 100
+
+
 @pytest.mark.parametrize("case", case_names())
 def test_what_an_earlier_edit_shows_is_found_again_in_the_output(case: str) -> None:
     """From the two texts alone: the same lines as the pass kept, or nothing where only parts of lines stay."""
@@ -285,7 +296,7 @@ def test_the_command_writes_a_private_page_and_never_the_session(tmp_path: Path)
     path.write_bytes(session_bytes(*EXCHANGE))
     page = tmp_path / "report.html"
     run = guard("report", path, "-o", page)
-    assert (0, f"{page}: 1 output, ") == (run.exit_code, run.output[: len(f"{page}: 1 output, ")])
+    assert (0, f"{page}: 1 output. Open it in a browser.\n") == (run.exit_code, run.output)
     assert 0o600 == page.stat().st_mode & 0o777
     assert page.read_text(encoding="utf-8").endswith("</html>")
     before = path.read_bytes()

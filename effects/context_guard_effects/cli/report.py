@@ -23,7 +23,7 @@ def command(session: Path, page: Path, leaf: str | None, **how: Any) -> None:
     quotes it, so it is readable for its owner alone. SESSION itself stays.
     """
     from context_guard.report import build_page
-    from context_guard.text import format_chars, plural
+    from context_guard.text import plural
     from context_guard_effects.cli.judging import check_answered, judge_transcript
     from context_guard_effects.cli.sources import open_session
     from context_guard_effects.report import render_page
@@ -33,8 +33,6 @@ def command(session: Path, page: Path, leaf: str | None, **how: Any) -> None:
     source = open_session(session, leaf)
     distilled = judge_transcript(source.transcript, **how)
     built = build_page(source.transcript, distilled.plan, distilled.settlement)
-    html = render_page(built).encode()
-    write_file(page, html)
-    size = f"{format_chars(len(html))} bytes"
-    write(f"{page}: {plural(len(built.outputs), 'output')}, {size}. Open it in a browser.\n")
+    write_file(page, render_page(built))
+    write(f"{page}: {plural(len(built.outputs), 'output')}. Open it in a browser.\n")
     check_answered(distilled)

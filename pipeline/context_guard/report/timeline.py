@@ -37,8 +37,9 @@ class Change(Struct, frozen=True):
 
 
 def find_points(transcript: Transcript, plan: Plan, settlement: Settlement) -> tuple[Point, ...]:
-    """One for each answer of the model, in order, and the next request. What stood before a compaction counts until it;
-    behind the last one what it kept is known, behind an earlier one only what came after it.
+    """One for each answer of the model, in order, and the next request; those of sub-agents are not among them. What
+    stood before a compaction counts until it; behind the last one what it kept is known, behind an earlier one only
+    what came after it.
     """
     entries = transcript.entries
     kept_by_last = frozenset(transcript.context)
@@ -46,7 +47,7 @@ def find_points(transcript: Transcript, plan: Plan, settlement: Settlement) -> t
     last = compactions[-1] if compactions else -1
     changes = sorted(find_changes(transcript, plan, settlement), key=lambda change: change.at)
     base = transcript.overhead_chars or 0
-    full = [blocks_chars(entry.raw) if entry.role != "meta" else 0 for entry in entries]
+    full = [0 if entry.role == "meta" or entry.sidechain else blocks_chars(entry.raw) for entry in entries]
     now = list(full)
     inside: set[int] = set()
     without = guarded = base
@@ -63,7 +64,7 @@ def find_points(transcript: Transcript, plan: Plan, settlement: Settlement) -> t
             points.append(Point(entry_id="", without=without, guarded=guarded))
             break
         entry = entries[at]
-        if entry.role == "assistant":
+        if entry.role == "assistant" and not entry.sidechain:
             points.append(Point(entry_id=entry.id, without=without, guarded=guarded, begins_run=begins_run))
             begins_run = False
         begins_run = begins_run or entry.role == "user"
