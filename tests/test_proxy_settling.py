@@ -92,13 +92,18 @@ async def test_a_job_that_breaks_everything_is_a_problem_and_no_more() -> None:
     assert done.problem.startswith("a pass changed nothing")
 
 
-async def test_half_of_a_surrogate_pair_does_not_end_the_proxy(tmp_path: Path) -> None:
+def test_half_of_a_surrogate_pair_does_not_end_the_proxy(tmp_path: Path) -> None:
     """Models send it, cut off: in a reply it is judged like all else; anywhere else the pass is a problem."""
     reply = as_json([{"role": "assistant", "content": [{"type": "text", "text": "There: NEEDLE. \ud83d"}]}])
-    worker = Worker(Setup(str(tmp_path / "store.db"), "local", Config()))
-    try:
-        assert "" == (await worker.run(job(reply=reply))).problem
-        assert "surrogate" in (await worker.run(job(session="\ud83d"))).problem
-        assert "" == (await worker.run(job(reply=reply))).problem
-    finally:
-        await worker.stop()
+
+    async def problems() -> list[str]:
+        worker = Worker(Setup(str(tmp_path / "store.db"), "local", Config()))
+        try:
+            jobs = (job(reply=reply), job(session="\ud83d"), job(reply=reply))
+            return [(await worker.run(each)).problem for each in jobs]
+        finally:
+            await worker.stop()
+
+    first, told, last = trio.run(problems)
+    assert ("", "") == (first, last)
+    assert "surrogate" in told
