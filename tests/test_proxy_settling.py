@@ -99,10 +99,15 @@ def test_half_of_a_surrogate_pair_does_not_end_the_proxy(tmp_path: Path) -> None
 
 async def judge_surrogates(tmp_path: Path) -> None:
     reply = as_json([{"role": "assistant", "content": [{"type": "text", "text": "There: NEEDLE. \ud83d"}]}])
-    worker = Worker(Setup(str(tmp_path / "store.db"), "local", Config()))
-    try:
-        assert "" == (await worker.run(job(reply=reply))).problem
-        assert "surrogate" in (await worker.run(job(session="\ud83d"))).problem
-        assert "" == (await worker.run(job(reply=reply))).problem
-    finally:
-        await worker.stop()
+
+    async def problems() -> list[str]:
+        worker = Worker(Setup(str(tmp_path / "store.db"), "local", Config()))
+        try:
+            jobs = (job(reply=reply), job(session="\ud83d"), job(reply=reply))
+            return [(await worker.run(each)).problem for each in jobs]
+        finally:
+            await worker.stop()
+
+    first, told, last = trio.run(problems)
+    assert ("", "") == (first, last)
+    assert "surrogate" in told
