@@ -6,6 +6,7 @@ its own message types converts them.
 """
 
 import json
+import re
 from collections.abc import Sequence
 from typing import Any, Protocol
 
@@ -84,6 +85,10 @@ class Host(Protocol):
         ...
 
 
+_NAMED = re.compile(r'(?:"entryId":"|context-guard recall )(\w+)')
+"""The id in a note, whichever way of recall the note names."""
+
+
 def assert_guard_invariants(host: Host, store: Store) -> None:
     """Raw history, sticky edits, kept call ids, exact recall, forks of their own; errors keep everything.
 
@@ -110,7 +115,9 @@ def noted_id(messages: list[JsonObject], provider: Provider) -> str:
     """The id in the newest note of the guard in a request, for scripted models that recall."""
     texts = [text for text in _results(messages, provider).values() if text.startswith(MARKER)]
     assert texts, "the model was sent no note of the guard that it could recall by"
-    return texts[-1].split('{"entryId":"', 1)[1].split('"', 1)[0]
+    named = _NAMED.search(texts[-1])
+    assert named, "the note names no id"
+    return named[1]
 
 
 def _guard(host: Host, store: Store, judge: KeepJudge | SilentJudge) -> Guard:
