@@ -1,5 +1,6 @@
 """The provider's prompt cache behind the proxy: a recorded session, request by request, against a simulated one."""
 
+import gzip
 import json
 from collections.abc import Iterator
 from itertools import accumulate, pairwise
@@ -7,14 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from benchmarks.cost.prompt import Prompt
-from benchmarks.cost.providers import Cache, MarkedCache, PrefixCache
-from benchmarks.cost.recording import load_recording
 from proxy_world import Answer, Asked, plain, running
 
 from context_guard.cache.marks import read_marks
 from context_guard.cache.prices import prices_for
 from context_guard.config import Config
+from context_guard.cost.prompt import Prompt
+from context_guard.cost.recording import record
+from context_guard.cost.simulated import Cache, MarkedCache, PrefixCache
+from context_guard.formats import pi
 from context_guard.formats.wire import to_anthropic, to_openai_chat
 from context_guard.text import MARKER
 from context_guard.transcript import Entry, Model, Transcript, Usage
@@ -32,7 +34,7 @@ STEP = 10_000
 
 def conversation(api: Api) -> list[list[Json]]:
     """What an agent would send, request after request, and at the end all of it."""
-    recording = load_recording(SESSION)
+    recording = record("errands", pi.read(gzip.decompress(SESSION.read_bytes())).unwrap())
     entries: list[Entry] = []
     lists: list[list[Json]] = []
     for entry in recording.entries:
