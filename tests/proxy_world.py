@@ -286,7 +286,7 @@ class World:
     def settled(self) -> None:
         """Waits until nothing is left to judge."""
         settler = self.proxy.parts.settler
-        until(lambda: not (self.metric("open_requests") or settler.queued or settler.is_busy))
+        until(lambda: not (self.metric("open_requests") or settler.unfinished))
 
     def metric(self, name: str, **labels: str) -> float:
         return self.proxy.parts.metrics.registry.get_sample_value(f"context_guard_{name}", labels) or 0.0

@@ -81,7 +81,7 @@ def read_status(address: str, headers: dict[str, str]) -> Watched:
 def view(watched: Watched, now: float) -> Group:
     """`now` in seconds since the epoch."""
     head = f"{plural(watched.requests, 'request')}, {decimal(watched.kept_out_bytes)} kept out" + (
-        f", {plural(watched.queued, 'pass')} waiting" if watched.queued else ""
+        f", {'1 pass' if watched.queued == 1 else f'{watched.queued} passes'} not judged yet" if watched.queued else ""
     )
     parts: list[RenderableType] = [Text(head), _conversations(watched, now)]
     if watched.judged:

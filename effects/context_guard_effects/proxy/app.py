@@ -154,7 +154,7 @@ class Proxy:
             case "/metrics":
                 return Response(self.parts.metrics.text(), media_type=CONTENT_TYPE)
             case path if path == STATUS_PATH:
-                return JSONResponse(self.parts.board.to_json() | {"queued": self.parts.settler.queued})
+                return JSONResponse(self.parts.board.to_json() | {"queued": self.parts.settler.unfinished})
         return None
 
     def _read(self, scope: Scope, by_name: dict[str, str]) -> _Asked:

@@ -34,7 +34,8 @@ class Settler:
         self._waiting: OrderedDict[str, tuple[int, Job]] = OrderedDict()
         self._known: OrderedDict[str, None] = OrderedDict()
         self._changed = trio.Event()
-        self.is_busy = False
+        self.unfinished = 0
+        """Jobs that wait or are being judged."""
 
     def add(self, job: Job) -> None:
         """Returns at once."""
@@ -47,6 +48,7 @@ class Settler:
             self._drop()
         else:
             self._bytes += len(job.body)
+            self.unfinished += 1
 
     def knows(self, answer: str) -> bool:
         """Whether the run that this entry ended has been judged here."""
@@ -55,10 +57,6 @@ class Settler:
     def came(self, answer: str) -> None:
         """A request goes on behind this entry: the provider's cache is warm again."""
         self._waiting.pop(answer, None)
-
-    @property
-    def queued(self) -> int:
-        return self._send.statistics().current_buffer_used
 
     async def run(self) -> None:
         """Until cancelled."""
@@ -69,17 +67,14 @@ class Settler:
     async def _work(self) -> None:
         async for job in self._receive:
             self._bytes -= len(job.body)
-            self.is_busy = True
-            try:
-                done = await self._run(job)
-            finally:
-                self.is_busy = False
+            done = await self._run(job)
             if done.answer:
                 _keep(self._known, done.answer, None, KNOWN)
             if done.waits and job.now is None and done.expires > self._now():
                 _keep(self._waiting, done.answer, (done.expires, job), WAITING)
                 self._changed.set()
             self._tell(job, done)
+            self.unfinished -= 1
 
     async def _wake(self) -> None:
         """Judges again what waits, as soon as an edit costs nothing."""
