@@ -112,7 +112,8 @@ def test_a_pass_while_the_cache_is_warm_says_what_it_would_cost(tmp_path: Path) 
     """With --now soon after the answer an edit that does not pay waits, and the line says at what price."""
     path = tmp_path / "s.jsonl"
     reply = {**EXCHANGE[-1], "message": {**EXCHANGE[-1]["message"], "timestamp": 1_764_547_200_000}}
-    reply["message"]["content"] = [{"type": "text", "text": "make_pool makes the pool. " + "x" * 80_000}]
+    thought = {"type": "thinking", "thinking": "x" * 80_000, "thinkingSignature": "s"}
+    reply["message"]["content"] = [thought, *reply["message"]["content"]]
     path.write_bytes(session_bytes(*EXCHANGE[:-1], reply))
     for now in ("2025-12-01T00:00:30Z", "2025-12-01T00:00:30", "2025-12-01T01:00:30+01:00", "1764547230000"):
         run = guard("distill", path, "--now", now)

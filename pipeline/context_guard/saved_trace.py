@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from context_guard.answers import Asked
 from context_guard.config import Config
@@ -40,7 +41,8 @@ class TraceError(Struct, frozen=True):
 
 def encode_trace(trace: Trace) -> str:
     """The text of a trace: the same trace gives the same text, whatever the process."""
-    values = msgspec.to_builtins(trace, order="deterministic")
+    bare = tuple(replace(request, run=None) for request in trace.plan.requests)
+    values = msgspec.to_builtins(replace(trace, plan=replace(trace.plan, requests=bare)), order="deterministic")
     return json.dumps({"format": FORMAT, "v": VERSION, **values}, separators=(",", ":")) + "\n"
 
 
@@ -62,7 +64,7 @@ def decode_trace(data: bytes) -> "Result[Trace, TraceError]":
         return Failure(TraceError(said))
     parts = {key: part for key, part in value.items() if key not in ("format", "v")}
     try:
-        return Success(msgspec.convert(parts, Trace))
+        return Success(_with_runs(msgspec.convert(parts, Trace)))
     except (msgspec.ValidationError, RecursionError) as error:
         return Failure(TraceError(f"it is a trace, but a part of it cannot be read: {error}"))
 
@@ -70,6 +72,17 @@ def decode_trace(data: bytes) -> "Result[Trace, TraceError]":
 def is_trace(value: Any) -> bool:
     """Whether JSON says of itself that it is a trace, of whatever version."""
     return isinstance(value, dict) and value.get("format") == FORMAT
+
+
+def _with_runs(trace: Trace) -> Trace:
+    """Requests with the runs that they are of, which stand once in a trace, among the plan's spans."""
+    runs = {span.start_id: span for span in trace.plan.spans}
+    of = {candidate.entry_id: runs.get(candidate.run_id) for candidate in trace.plan.candidates}
+    requests = tuple(
+        replace(request, run=of.get(request.entry_ids[0])) if request.kind == "segment" else request
+        for request in trace.plan.requests
+    )
+    return replace(trace, plan=replace(trace.plan, requests=requests))
 
 
 def _no_json(data: bytes, error: Exception) -> str:

@@ -77,7 +77,6 @@ def judge_output(
         elif not standing.is_known:
             kept = set()
     none = _none(none, bool(kept), rule)
-    whole = _stricter(whole, settings)
     answers: list[Answer] = [
         YesNoAnswer(KEEP_WHOLE, whole),
         _focus(ids, needed, none, whole),
@@ -110,12 +109,6 @@ def _answered(
 def _slack(settings: Settings) -> float:
     """How much stricter than usual: 1 at the usual share, 0 where all is to be kept."""
     return float(((1 - settings.keep_share) / (1 - USUAL_SHARE)) ** SLACK_POWER)
-
-
-def _stricter(whole: float, settings: Settings) -> float:
-    """P(all is needed) as it counts: with a share so much stricter than usual, so much surer it has to be."""
-    slack = _slack(settings)
-    return shift(whole, -log(slack)) if slack else whole
 
 
 def by_expected_recall(needed: list[float], recall: float, floor: float) -> set[int]:
