@@ -46,6 +46,8 @@ from context_guard_effects.testing import assert_guard_invariants, made_output
 from context_guard_effects.testing.hosts import Conversation, Recall, Say, Search, noted_id
 from context_guard_effects.testing.hosts import Turn as HostTurn
 
+pytestmark = pytest.mark.proxy
+
 Json = dict[str, Any]
 APIS: tuple[Api, ...] = get_args(Api)
 RAW = made_output("one")
