@@ -17,17 +17,19 @@ from command_line import complaint, guard
 from proxy_world import Provider, Turn, body_of, events, result_of, streamed, until
 
 from context_guard.text import MARKER
-from context_guard_effects.testing import made_output
+from context_guard_effects.testing import made_output, noted_id
 
 pytestmark = pytest.mark.proxy
 
 ROOT = Path(__file__).resolve().parents[1]
 ENV = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "pipeline"), str(ROOT / "effects")])}
 ANSWER = Turn("The needle is in src/one/part_142.py, line 142.")
+OUTPUT = made_output("one", 1_000)
+"""The embedded judge leaves a smaller run as it is."""
 RUN: list[dict[str, Any]] = [
     {"role": "user", "content": "Where is the NEEDLE?"},
     *Turn(call_id="call_1").message("anthropic"),
-    *result_of("anthropic", "call_1", made_output("one")),
+    *result_of("anthropic", "call_1", OUTPUT),
 ]
 NEXT = [*RUN, *ANSWER.message("anthropic"), {"role": "user", "content": "Thanks. And?"}]
 
@@ -79,9 +81,9 @@ def test_a_proxy_that_is_killed_goes_on_with_the_same_edits(provider: Provider, 
     _, before, after = (asked.body for asked in provider.asked)
     assert before == after
     assert MARKER in after.decode()
-    note = after.decode().split('{\\"entryId\\":\\"', 1)[1].split("\\", 1)[0]
-    assert made_output("one") == guard("recall", note, "--raw", "--store", store).stdout
-    assert "1 request, 13" in shown
+    note = noted_id(json.loads(after)["messages"], "anthropic")
+    assert OUTPUT == guard("recall", note, "--raw", "--store", store).stdout
+    assert "1 request, 49.5 kB kept out" in shown
     assert "model-1" in shown
 
 

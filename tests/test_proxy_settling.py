@@ -96,11 +96,8 @@ async def test_a_job_that_breaks_everything_is_a_problem_and_no_more() -> None:
 
 
 def test_half_of_a_surrogate_pair_does_not_end_the_proxy(tmp_path: Path) -> None:
-    """Models send it, cut off: in a reply it is judged like all else; anywhere else the pass is a problem."""
-    trio.run(judge_surrogates, tmp_path)  # with the real clock: the worker is a process of its own
-
-
-async def judge_surrogates(tmp_path: Path) -> None:
+    """Models send it, cut off: in a reply it is judged like all else; anywhere else the pass is a problem. On a real
+    clock: the worker is a process of its own."""
     reply = as_json([{"role": "assistant", "content": [{"type": "text", "text": "There: NEEDLE. \ud83d"}]}])
 
     async def problems() -> list[str]:
