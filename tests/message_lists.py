@@ -31,8 +31,8 @@ class Call(Struct, frozen=True):
     is_custom: bool = False
 
 
-class Host:
-    """Writes one kind of list; `messages` is what it holds, and only ever grows."""
+class Growing:
+    """What the kinds of lists share; `messages` only ever grows."""
 
     def __init__(self, tape: Tape) -> None:
         self.tape = tape
@@ -47,26 +47,7 @@ class Host:
     def is_full(self) -> bool:
         return self.tape.is_spent or len(self.messages) > 60
 
-    def run(self) -> Iterator[None]:
-        """A prompt, turns with calls, an answer; stops behind every turn."""
-        self.prompt(self.tape.pick(PROMPTS).strip() or "Go on.")
-        for _ in range(self.tape.pick((0, 1, 2, 3, 5))):
-            self.turn([self._call() for _ in range(1 + self.tape.pick((0, 0, 1, 2)))])
-            self.complete.append(len(self.messages))
-            yield
-        self.answer(self.tape.pick(SAYINGS).strip() or "Done.")
-        self.complete.append(len(self.messages))
-
-    def prompt(self, text: str) -> None:
-        raise NotImplementedError
-
-    def turn(self, calls: list[Call]) -> None:
-        raise NotImplementedError
-
-    def answer(self, text: str) -> None:
-        raise NotImplementedError
-
-    def _call(self) -> Call:
+    def call(self) -> Call:
         self.made += 1
         args: Json = {"path": f"src/module_{self.tape.below(5)}.py", "note": "ü 😀", "n": [1.5, None, 2**70]}
         name = self.tape.pick(TOOLS)
@@ -89,7 +70,7 @@ class Host:
         return f"data:image/png;base64,{PICTURE}"
 
 
-class AnthropicHost(Host):
+class AnthropicHost(Growing):
     def prompt(self, text: str) -> None:
         parts: list[Json] = [{"type": "text", "text": text, **self._mark()}]
         if self.tape.chance(8):
@@ -174,7 +155,7 @@ class AnthropicHost(Host):
         return [{"type": "thinking", "thinking": "I think", "signature": f"sig{len(self.messages)}"}]
 
 
-class ChatHost(Host):
+class ChatHost(Growing):
     def prompt(self, text: str) -> None:
         if self.tape.chance(5):
             self.messages.append({"role": "developer", "content": "Be brief."})
@@ -213,7 +194,7 @@ class ChatHost(Host):
         return {"name": "ann"} if self.tape.chance(10) else {}
 
 
-class ResponsesHost(Host):
+class ResponsesHost(Growing):
     def prompt(self, text: str) -> None:
         if self.tape.chance(5):
             self.messages.append({"type": "message", "role": "developer", "content": "Be brief."})
@@ -272,10 +253,24 @@ class ResponsesHost(Host):
         self.messages.append({"type": f"{kind}_output", "call_id": call.id, "output": output})
 
 
+Host = AnthropicHost | ChatHost | ResponsesHost
+
+
+def run(host: Host) -> Iterator[None]:
+    """A prompt, turns with calls, an answer; stops behind every turn."""
+    host.prompt(host.tape.pick(PROMPTS).strip() or "Go on.")
+    for _ in range(host.tape.pick((0, 1, 2, 3, 5))):
+        host.turn([host.call() for _ in range(1 + host.tape.pick((0, 0, 1, 2)))])
+        host.complete.append(len(host.messages))
+        yield
+    host.answer(host.tape.pick(SAYINGS).strip() or "Done.")
+    host.complete.append(len(host.messages))
+
+
 class Provider(Struct, frozen=True):
     name: str
     codec: ModuleType
-    host: type[Host]
+    host: Callable[[Tape], Host]
     validate: Callable[[list[Json]], tuple[Problem, ...]]
 
 

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from apply import apply
 from hypothesis import HealthCheck, Phase, given, seed, settings
-from message_lists import PROVIDERS, Host, Json, Provider
+from message_lists import PROVIDERS, Host, Json, Provider, run
 from random_passes import Judge, read_config
 from transcripts import Tape, tapes
 
@@ -72,7 +72,7 @@ def check_conversation(provider: Provider, tape: Tape, seen: Seen) -> None:
     log: tuple[LoggedPass, ...] = ()
     sent: list[Any] = []
     while not host.is_full:
-        for _ in host.run():
+        for _ in run(host):
             if tape.chance(30):
                 log = guard(provider, host, config, "mid-run", log, seen)
                 sent = []
@@ -235,7 +235,7 @@ def test_any_edits_leave_a_list_valid(provider: Provider) -> None:
         tape = Tape(data)
         host = provider.host(tape)
         while not host.is_full and len(host.messages) < 30:
-            for _ in host.run():
+            for _ in run(host):
                 pass
         ids = ids_of(provider, host.messages)
         texts = (None, None, ("[context-guard] short",), ("one", "", "half \ud83d"), ("", " "), ())
@@ -306,7 +306,7 @@ def test_a_request_keeps_its_bytes_up_to_the_first_edit(provider: Provider, inde
     def check(data: bytes) -> None:
         tape = Tape(data)
         host = provider.host(tape)
-        for _ in host.run():
+        for _ in run(host):
             pass
         body = {"model": "m", key: host.messages, "stream": True}
         raw = json.dumps(body, indent=indent, ensure_ascii=True).encode()

@@ -1,5 +1,7 @@
 """The judge on any chat server that gives log-probabilities: vLLM, llama.cpp, Ollama, OpenRouter."""
 
+from functools import partial
+
 import msgspec
 from returns.result import Failure, Result, Success
 
@@ -16,7 +18,8 @@ from context_guard.one_token import (
 from context_guard.requests import Request
 from context_guard.servers import Server
 from context_guard.split import add_usage
-from context_guard_effects.judges.remote import RemoteJudge
+from context_guard_effects.judges.connection import Connection
+from context_guard_effects.judges.remote import RemoteJudge, Wire
 
 
 class LogprobsJudge(RemoteJudge):
@@ -24,26 +27,29 @@ class LogprobsJudge(RemoteJudge):
     holds."""
 
     def __init__(self, server: Server, key: str = "", thresholds: LabelThresholds = UNCALIBRATED) -> None:
-        super().__init__(server, key)
-        self._thresholds = thresholds
+        super().__init__(server, key, Wire(partial(_ask, thresholds), _bodies))
 
-    async def _ask(self, request: Request, copy: Request) -> Result[Answers, Unanswered]:
-        found = Answers(request_id=request.id, answers=(), judge=self.name)
-        given: list[Answer] = []
-        for question in label_questions(copy):
-            body = encode_label_request(copy, question, self._server.model)
-            match await self._connection.post(request.id, body):
-                case Success(reply):
-                    label = read_label(copy, question, reply.body, self._server.usd_per_million)
-                case Failure(Unanswered() as unanswered):
-                    return Failure(unanswered)
-            if label is None:
-                detail = "the reply has no log-probabilities: this server or model does not give any"
-                return Failure(Unanswered(request_id=request.id, reason="error", detail=detail, replied=True))
-            given += [label.answer] if label.answer is not None else []
-            found = msgspec.structs.replace(found, usage=add_usage(found.usage, label.usage), reply_id=reply.reply_id)
-        answers = msgspec.structs.replace(found, answers=spread_focus(copy, given))
-        return Success(move_answers(answers, request.kind, self._thresholds))
 
-    def _bodies(self, copy: Request) -> tuple[bytes, ...]:
-        return tuple(encode_label_request(copy, asked, self._server.model) for asked in label_questions(copy))
+async def _ask(
+    thresholds: LabelThresholds, connection: Connection, request: Request, copy: Request
+) -> Result[Answers, Unanswered]:
+    server = connection.server
+    found = Answers(request_id=request.id, answers=(), judge=server.name)
+    given: list[Answer] = []
+    for question in label_questions(copy):
+        match await connection.post(request.id, encode_label_request(copy, question, server.model)):
+            case Success(reply):
+                label = read_label(copy, question, reply.body, server.usd_per_million)
+            case Failure(Unanswered() as unanswered):
+                return Failure(unanswered)
+        if label is None:
+            detail = "the reply has no log-probabilities: this server or model does not give any"
+            return Failure(Unanswered(request_id=request.id, reason="error", detail=detail, replied=True))
+        given += [label.answer] if label.answer is not None else []
+        found = msgspec.structs.replace(found, usage=add_usage(found.usage, label.usage), reply_id=reply.reply_id)
+    answers = msgspec.structs.replace(found, answers=spread_focus(copy, given))
+    return Success(move_answers(answers, request.kind, thresholds))
+
+
+def _bodies(server: Server, copy: Request) -> tuple[bytes, ...]:
+    return tuple(encode_label_request(copy, asked, server.model) for asked in label_questions(copy))

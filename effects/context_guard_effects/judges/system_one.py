@@ -5,27 +5,34 @@ from returns.result import Result
 
 from context_guard.answers import Answers, Unanswered, read_answers
 from context_guard.requests import Request
+from context_guard.servers import Server
 from context_guard.system_one import encode_request
-from context_guard_effects.judges.connection import Reply
-from context_guard_effects.judges.remote import RemoteJudge
+from context_guard_effects.judges.connection import Connection, Reply
+from context_guard_effects.judges.remote import RemoteJudge, Wire
 
 
 class SystemOneJudge(RemoteJudge):
-    async def _ask(self, request: Request, copy: Request) -> Result[Answers, Unanswered]:
-        replied = await self._connection.post(request.id, encode_request(copy, self._server.model))
-        return replied.bind(lambda reply: self._read(request, reply))
+    def __init__(self, server: Server, key: str = "") -> None:
+        super().__init__(server, key, Wire(_ask, _bodies))
 
-    def _bodies(self, copy: Request) -> tuple[bytes, ...]:
-        return (encode_request(copy, self._server.model),)
 
-    def _read(self, request: Request, reply: Reply) -> Result[Answers, Unanswered]:
-        """Under the name of who answered, which an alias does not tell."""
-        server = self._server
-        provider = server.name.partition("/")[0]
-        return read_answers(request, reply.body, server.usd_per_million).map(
-            lambda answers: msgspec.structs.replace(
-                answers,
-                judge=f"{provider}/{answers.judge}" if answers.judge else server.name,
-                reply_id=reply.reply_id or answers.reply_id,
-            )
+async def _ask(connection: Connection, request: Request, copy: Request) -> Result[Answers, Unanswered]:
+    server = connection.server
+    replied = await connection.post(request.id, encode_request(copy, server.model))
+    return replied.bind(lambda reply: _read(server, request, reply))
+
+
+def _bodies(server: Server, copy: Request) -> tuple[bytes, ...]:
+    return (encode_request(copy, server.model),)
+
+
+def _read(server: Server, request: Request, reply: Reply) -> Result[Answers, Unanswered]:
+    """Under the name of who answered, which an alias does not tell."""
+    provider = server.name.partition("/")[0]
+    return read_answers(request, reply.body, server.usd_per_million).map(
+        lambda answers: msgspec.structs.replace(
+            answers,
+            judge=f"{provider}/{answers.judge}" if answers.judge else server.name,
+            reply_id=reply.reply_id or answers.reply_id,
         )
+    )
