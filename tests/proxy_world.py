@@ -286,11 +286,11 @@ class World:
 
     def settled(self) -> None:
         """Waits until nothing is left to judge."""
-        settler = self.proxy.parts.settler
+        settler = self.proxy.parts.notes.settler
         until(lambda: not (self.metric("open_requests") or settler.unfinished))
 
     def metric(self, name: str, **labels: str) -> float:
-        return self.proxy.parts.metrics.registry.get_sample_value(f"context_guard_{name}", labels) or 0.0
+        return self.proxy.parts.notes.metrics.registry.get_sample_value(f"context_guard_{name}", labels) or 0.0
 
     def raw(self, data: bytes) -> bytes:
         """All that comes back on a connection of its own, until it is closed."""

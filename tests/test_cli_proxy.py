@@ -19,8 +19,6 @@ from proxy_world import Provider, Turn, body_of, events, result_of, streamed, un
 from context_guard.text import MARKER
 from context_guard_effects.testing import made_output, noted_id
 
-pytestmark = pytest.mark.proxy
-
 ROOT = Path(__file__).resolve().parents[1]
 ENV = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "pipeline"), str(ROOT / "effects")])}
 ANSWER = Turn("The needle is in src/one/part_142.py, line 142.")

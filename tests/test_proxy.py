@@ -46,8 +46,6 @@ from context_guard_effects.testing import assert_guard_invariants, made_output
 from context_guard_effects.testing.hosts import Conversation, Recall, Say, Search, noted_id
 from context_guard_effects.testing.hosts import Turn as HostTurn
 
-pytestmark = pytest.mark.proxy
-
 Json = dict[str, Any]
 APIS: tuple[Api, ...] = get_args(Api)
 RAW = made_output("one")
@@ -375,7 +373,7 @@ def test_a_judge_that_hangs_delays_nothing() -> None:
         for _ in range(40):
             reply = world.post("anthropic", run_of("anthropic"), stream=True)
             assert b"".join(events("anthropic", ANSWER)) == reply.content
-        until(lambda: world.proxy.parts.settler.unfinished == 33)
+        until(lambda: world.proxy.parts.notes.settler.unfinished == 33)
         until(lambda: world.metric("passes_dropped_total") == 40 - 1 - 32)
 
 

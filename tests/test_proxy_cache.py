@@ -23,8 +23,6 @@ from context_guard.transcript import Entry, Model, Transcript, Usage
 from context_guard_effects.codecs import Provider as Api
 from context_guard_effects.judges.local import LocalJudge
 
-pytestmark = pytest.mark.proxy
-
 Json = dict[str, Any]
 SESSION = Path(__file__).resolve().parents[1] / "benchmarks" / "cost" / "sessions" / "errands.jsonl.gz"
 REQUESTS = 60

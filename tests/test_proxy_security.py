@@ -13,8 +13,6 @@ from proxy_world import PATHS, World, body_of, plain, running
 from context_guard_effects.proxy.checks import Access, check_path
 from context_guard_effects.proxy.framing import MAX_HEAD, BadFraming, Framing
 
-pytestmark = pytest.mark.proxy
-
 OK = b"GET /v1/models HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 

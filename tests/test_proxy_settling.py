@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
 import trio
 from msgspec import structs
 from proxy_world import Turn, body_of, result_of
@@ -16,8 +15,6 @@ from context_guard_effects.proxy.settling import Settler
 from context_guard_effects.proxy.worker import Setup, Worker
 from context_guard_effects.store import memory_store
 from context_guard_effects.testing import KeepJudge, made_output
-
-pytestmark = pytest.mark.proxy
 
 NOW = 1_700_000_000_000
 MINUTES = 60_000

@@ -19,7 +19,7 @@ from outside.agent_drivers import AGENTS, Agent, Home, install_agents, make_pyth
 from outside.pi_driver import NpmUnreachable, Pi, PiHome
 from outside.scripted_provider import Call, Request, ScriptedProvider, Turn
 
-pytestmark = [pytest.mark.outside, pytest.mark.proxy]
+pytestmark = pytest.mark.outside
 
 NEEDED = "def make_pool(size):  # the pool is made here"
 LOG = "\n".join([lines(150), NEEDED, lines(150)])

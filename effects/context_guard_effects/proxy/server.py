@@ -20,6 +20,7 @@ from context_guard_effects.proxy.framing import MAX_HEAD, BadFraming, Framing
 from context_guard_effects.proxy.jobs import Done, Job
 from context_guard_effects.proxy.logs import Log
 from context_guard_effects.proxy.metrics import Metrics
+from context_guard_effects.proxy.notes import Notes
 from context_guard_effects.proxy.rewrite import Rewriter
 from context_guard_effects.proxy.settling import Clock, Settler
 from context_guard_effects.proxy.upstream import Client
@@ -68,8 +69,9 @@ async def serve(
 
     settler = Settler(plan.run, now, judged, metrics.dropped.inc)
     rewriter = Rewriter(AppliedLog(plan.store, tell), tell, plan.settings.config.pin_anthropic_cache)
+    notes = Notes(metrics, board, plan.log, settler, now)
     async with Client(plan.http2) as client:
-        proxy = Proxy(plan.settings, Parts(client, rewriter, settler, metrics, board, plan.log, now))
+        proxy = Proxy(plan.settings, Parts(client, rewriter, notes))
         async with trio.open_nursery() as nursery:
             nursery.start_soon(settler.run)
             try:
