@@ -1,6 +1,6 @@
 """What guarding costs a live host: projections of a 2 MB history, and recalls from a store on disk.
 
-PYTHONPATH=pipeline:effects python benchmarks/projection.py [--rounds 1000] [--recalls 10000]
+PYTHONPATH=pipeline:effects python benchmarks/guarding.py [--rounds 1000] [--recalls 10000]
 """
 
 import argparse
@@ -15,8 +15,8 @@ from typing import Any
 
 from msgspec import structs
 
+from context_guard.formats.codec import CODECS, Provider
 from context_guard.text import MARKER
-from context_guard_effects.codecs import CODECS, Provider
 from context_guard_effects.kit import Guard
 from context_guard_effects.store import open_store
 from context_guard_effects.testing import KeepJudge, answer, call, made_output, messages, prompt, result

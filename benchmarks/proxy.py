@@ -25,9 +25,9 @@ PATHS = [str(ROOT), str(ROOT / "pipeline"), str(ROOT / "effects")]
 sys.path[:0] = PATHS
 
 from context_guard.edit_log import LoggedPass, RawOutput, Replaced  # noqa: E402
+from context_guard.formats.codec import CODECS  # noqa: E402
 from context_guard.formats.message_list import entry_ids  # noqa: E402
 from context_guard.transcript import text_of  # noqa: E402
-from context_guard_effects.codecs import CODECS  # noqa: E402
 from context_guard_effects.store import open_store  # noqa: E402
 
 RESULTS = 40

@@ -7,14 +7,12 @@ import json
 import struct
 from base64 import b64encode
 from collections.abc import Callable, Iterator
-from types import ModuleType
 from typing import Any
 
 from msgspec import Struct
 from transcripts import OUTPUTS, PROMPTS, SAYINGS, Tape
 
-from context_guard.formats import anthropic, openai_chat, openai_responses
-from context_guard.validate import Problem, validate_anthropic, validate_openai_chat, validate_openai_responses
+from context_guard.formats.codec import CODECS, Codec
 
 Json = dict[str, Any]
 PICTURE = b64encode(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + struct.pack(">IIBBBBB", 800, 600, 8, 2, 0, 0, 0)).decode()
@@ -269,13 +267,12 @@ def run(host: Host) -> Iterator[None]:
 
 class Provider(Struct, frozen=True):
     name: str
-    codec: ModuleType
+    codec: Codec[Json]
     host: Callable[[Tape], Host]
-    validate: Callable[[list[Json]], tuple[Problem, ...]]
 
 
 PROVIDERS = (
-    Provider("anthropic", anthropic, AnthropicHost, validate_anthropic),
-    Provider("openai-chat", openai_chat, ChatHost, validate_openai_chat),
-    Provider("openai-responses", openai_responses, ResponsesHost, validate_openai_responses),
+    Provider("anthropic", CODECS["anthropic"], AnthropicHost),
+    Provider("openai-chat", CODECS["openai-chat"], ChatHost),
+    Provider("openai-responses", CODECS["openai-responses"], ResponsesHost),
 )

@@ -3,7 +3,23 @@
 import json
 from typing import Any
 
+from context_guard.records import Record
+
 Json = dict[str, Any]
+
+NOW = "2026-12-01T08:00:00.000Z"
+RECORD = Record(
+    v=1,
+    phase="run-end",
+    model="local",
+    saved_chars=5,
+    requests=1,
+    input_tokens=0,
+    cost_usd=0,
+    ms=3,
+    timed_out=False,
+    results=(),
+)
 
 HEADER: Json = {"type": "session", "version": 3, "id": "s1", "timestamp": "2026-11-30T16:01:42.097Z", "cwd": "/work"}
 

@@ -15,7 +15,7 @@ from anyio.from_thread import start_blocking_portal
 from msgspec import Struct, structs
 
 from context_guard.config import Config
-from context_guard_effects.codecs import Provider as Api
+from context_guard.formats.codec import Provider as Api
 from context_guard_effects.judges.port import Judge
 from context_guard_effects.proxy.app import Proxy, Settings
 from context_guard_effects.proxy.logs import Log

@@ -15,7 +15,9 @@ from context_guard.boundary import Boundary
 from context_guard.edit_log import LoggedPass, Pinned
 from context_guard.explain import explain
 from context_guard.formats import anthropic, openai_chat, openai_responses
+from context_guard.formats.codec import CODECS, apply_edits
 from context_guard.formats.message_list import edits_in_force, entry_ids, log_pass, to_transcript
+from context_guard.formats.request_body import read_request
 from context_guard.local_judge import judge_locally
 from context_guard.server_state import find_server_state
 from context_guard.transcript import Model, Opaque, Text, ToolCall, ToolResult
@@ -69,13 +71,13 @@ REAL = real_lists()
 def test_a_real_list_is_distilled_and_stays_valid(number: int) -> None:
     """A pass by the embedded judge that keeps next to nothing, over lists of real agents, adds no reason to refuse."""
     name, provider, messages = REAL[number]
-    codec, validate = BY_NAME[provider].codec, BY_NAME[provider].validate
+    codec = BY_NAME[provider].codec
     ids = entry_ids(codec.read(messages).unwrap())
     assert len(set(ids)) == len(ids)
     logged = eager_pass(name, provider, messages)
-    listed = codec.apply(messages, edits_in_force(ids, (logged,)))
-    had = {problem.message for problem in validate(messages)}
-    assert {problem.message for problem in validate(listed)} <= had
+    listed = apply_edits(codec, messages, edits_in_force(ids, (logged,)))
+    had = {problem.message for problem in codec.validate(messages)}
+    assert {problem.message for problem in codec.validate(listed)} <= had
     assert (listed is messages) == (not logged.edits)
     assert len(json.dumps(listed)) <= len(json.dumps(messages))
 
@@ -120,8 +122,8 @@ def test_what_is_not_known_is_carried_untouched(provider: str, message: Json) ->
     (_, entry, _) = read = codec.read(messages).unwrap()
     assert entry.is_fixed
     ids = entry_ids(read)
-    assert codec.apply(messages, {ids[1]: ("short",)}) is messages
-    assert codec.apply(messages, {ids[0]: ("gone",), ids[1]: None, ids[2]: None}) is messages
+    assert apply_edits(codec, messages, {ids[1]: ("short",)}) is messages
+    assert apply_edits(codec, messages, {ids[0]: ("gone",), ids[1]: None, ids[2]: None}) is messages
     assert ids[1] in to_transcript(provider, read).pinned
     other = [messages[0], message | {"content": "other", "extra": 1}, messages[2]]
     assert entry_ids(codec.read(other).unwrap())[1] != ids[1] or message.get("call_id") == "c"
@@ -162,7 +164,7 @@ def test_a_custom_tool_s_output_is_edited_like_any_other() -> None:
     call, result = read = openai_responses.read(items).unwrap()
     assert call.blocks == (ToolCall(id="c", name="exec", args='{"input":"ls"}'),)
     assert result.blocks == (ToolResult(call_id="c", name="exec", content=(Text("long"),)),)
-    listed = openai_responses.apply(items, {entry_ids(read)[1]: ("short",)})
+    listed = apply_edits(CODECS["openai-responses"], items, {entry_ids(read)[1]: ("short",)})
     assert listed == [items[0], items[1] | {"output": "short"}]
 
 
@@ -180,14 +182,14 @@ def test_the_content_keeps_its_form() -> None:
     read = anthropic.read(messages).unwrap()
     assert [it.src for it in read] == ["0/0", "0/1", "0/2", "0/3-3"]
     edits = dict.fromkeys(entry_ids(read)[:2], ("short",))
-    (listed,) = anthropic.apply(messages, edits)
+    (listed,) = apply_edits(CODECS["anthropic"], messages, edits)
     assert listed["content"] == [
         rows[0] | {"content": "short"},
         rows[1] | {"content": [{"type": "text", "text": "short", **mark}]},
         *rows[2:],
     ]
     assert listed["content"][2] is rows[2]
-    assert anthropic.apply(messages, {entry_ids(read)[3]: ("one", "two")})[0]["content"][3:] == [
+    assert apply_edits(CODECS["anthropic"], messages, {entry_ids(read)[3]: ("one", "two")})[0]["content"][3:] == [
         {"type": "text", "text": "one"},
         {"type": "text", "text": "two"},
     ]
@@ -244,7 +246,7 @@ def test_an_answer_may_be_an_object_of_the_provider_s_sdk() -> None:
     ]
     read = anthropic.read(messages).unwrap()
     assert read[1].blocks == (ToolCall(id="t", name="ls", args="{}"),)
-    listed = anthropic.apply(messages, {entry_ids(read)[2]: ("short",)})
+    listed = apply_edits(CODECS["anthropic"], messages, {entry_ids(read)[2]: ("short",)})
     assert listed[:2] == messages[:2]
     message = SdkObject(role="assistant", content="Done.")
     assert openai_chat.read([message]).unwrap()[0].blocks == (Text("Done."),)
@@ -253,10 +255,11 @@ def test_an_answer_may_be_an_object_of_the_provider_s_sdk() -> None:
 @pytest.mark.parametrize("provider", PROVIDERS, ids=lambda it: it.name)
 def test_what_is_no_list_of_messages_is_refused(provider: Provider) -> None:
     """With the place, and what to give instead; a list that cannot be read is handed on as it is."""
-    assert "is no list" in provider.codec.read({"messages": []}).failure().message
-    assert "[1] is no JSON object" in provider.codec.read([{"role": "user"}, 3]).failure().message
-    broken = [3]
-    assert provider.codec.apply(broken, {"0" * 12: None}) is broken
+    no_list: Any = {"messages": []}
+    assert "is no list" in provider.codec.read(no_list).failure().message
+    broken: list[Any] = [{"role": "user"}, 3]
+    assert "[1] is no JSON object" in provider.codec.read(broken).failure().message
+    assert apply_edits(provider.codec, broken, {"0" * 12: None}) is broken
 
 
 def test_a_whole_request_says_its_model_and_what_stands_beside_the_messages() -> None:
@@ -268,13 +271,13 @@ def test_a_whole_request_says_its_model_and_what_stands_beside_the_messages() ->
         "tools": [{"name": "ls"}],
         "messages": [{"role": "user", "content": "Go"}],
     }
-    found = anthropic.read_request(body).unwrap()
+    found = read_request("anthropic", body).unwrap()
     assert found.model == Model("anthropic", "claude", "anthropic-messages")
     assert found.overhead_chars == len(json.dumps(body["system"], separators=(",", ":"))) + len('[{"name":"ls"}]')
     assert [it.life for it in found.marks] == ["1h"]
-    responses = openai_responses.read_request({"model": "gpt", "instructions": "Hi", "input": "Go"}).unwrap()
+    responses = read_request("openai-responses", {"model": "gpt", "instructions": "Hi", "input": "Go"}).unwrap()
     assert responses.messages[0].blocks == (Text("Go"),)
-    assert openai_chat.read_request({"messages": [3]}).failure().message.startswith("messages[0]")
+    assert read_request("openai-chat", {"messages": [3]}).failure().message.startswith("messages[0]")
 
 
 def test_a_pinned_output_is_left_alone_and_explain_says_so() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pi_sessions import HEADER, calling, edit, message, result, session_bytes, user
+from pi_sessions import HEADER, NOW, RECORD, calling, edit, message, result, session_bytes, user
 from shared_data import SHARED, needs_shared
 
 from context_guard.drafts import Append, Omit, Replace
@@ -16,7 +16,6 @@ from context_guard.formats.pi import read, to_transcript
 from context_guard.formats.pi_edits import DROPPED, Skipped, edit_lines
 from context_guard.formats.pi_session import PiSession, parse, project
 from context_guard.recall import recall
-from context_guard.records import Record
 from context_guard.sizes import visible_chars
 from context_guard.transcript import (
     Entry,
@@ -32,20 +31,6 @@ from context_guard.transcript import (
     images_of,
     shown,
     text_of,
-)
-
-NOW = "2026-12-01T08:00:00.000Z"
-RECORD = Record(
-    v=1,
-    phase="run-end",
-    model="local",
-    saved_chars=5,
-    requests=1,
-    input_tokens=0,
-    cost_usd=0,
-    ms=3,
-    timed_out=False,
-    results=(),
 )
 
 

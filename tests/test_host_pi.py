@@ -12,29 +12,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pi_sessions import calling, result, session_bytes, user
+from pi_sessions import NOW, RECORD, calling, result, session_bytes, user
 
 from context_guard.drafts import Append, Draft, Omit, Replace
 from context_guard.formats.pi import to_transcript
-from context_guard.records import Record
 from context_guard.transcript import text_of
 from context_guard_effects.hosts.errors import HostError
 from context_guard_effects.hosts.pi import Appended, append_drafts, lock_path, now_iso, random_ids, read_session
 
-NOW = "2026-12-01T08:00:00.000Z"
 OLD = 1_700_000_000_123_456_789
-RECORD = Record(
-    v=1,
-    phase="run-end",
-    model="local",
-    saved_chars=5,
-    requests=1,
-    input_tokens=0,
-    cost_usd=0,
-    ms=3,
-    timed_out=False,
-    results=(),
-)
 DRAFTS: tuple[Draft, ...] = (Replace("r", ("short",)), Omit("u"), Append(RECORD))
 
 

@@ -15,11 +15,11 @@ from returns.result import Result
 from context_guard.answers import Answers, Unanswered
 from context_guard.config import Config
 from context_guard.edit_log import LoggedPass, RawImage, RawOutput
+from context_guard.formats.codec import CODECS, Provider
 from context_guard.requests import Request
 from context_guard.text import MARKER
 from context_guard.transcript import Usage
 from context_guard.validate import Problem
-from context_guard_effects.codecs import CODECS, Provider
 from context_guard_effects.kit import Guard
 from context_guard_effects.moment import Moment, usage_of
 from context_guard_effects.settling import Settled

@@ -17,6 +17,7 @@ from context_guard.boundary import Boundary
 from context_guard.config import Config
 from context_guard.drafts import Draft, Replace
 from context_guard.edit_log import LoggedPass, Pinned, Restored
+from context_guard.formats.codec import apply_edits
 from context_guard.formats.message_list import (
     edits_in_force,
     entry_ids,
@@ -97,9 +98,9 @@ def check_reading(provider: Provider, host: Host) -> None:
         before = ids_of(provider, messages[:length])
         assert before == ids[: len(before)]
     raw = json.dumps(messages)
-    assert provider.codec.apply(messages, {}) is messages
-    assert provider.codec.apply(messages, {"0" * 12: ("other",)}) is messages
-    assert provider.codec.apply(messages, {ids[0]: ()}) is messages
+    assert apply_edits(provider.codec, messages, {}) is messages
+    assert apply_edits(provider.codec, messages, {"0" * 12: ("other",)}) is messages
+    assert apply_edits(provider.codec, messages, {ids[0]: ()}) is messages
     assert json.dumps(messages) == raw
 
 
@@ -147,8 +148,8 @@ def check_edited(
     read = provider.codec.read(listed).unwrap()
     visible = [it for it in shown(after) if it.role != "meta" and it.visible is not None]
     assert [(it.role, text_of(it.visible)) for it in visible] == [(it.role, text_of(it.blocks)) for it in read]
-    had = Counter(problem.message for problem in provider.validate(messages))
-    added = Counter(problem.message for problem in provider.validate(listed)) - had
+    had = Counter(problem.message for problem in provider.codec.validate(messages))
+    added = Counter(problem.message for problem in provider.codec.validate(listed)) - had
     assert not added, added
     seen.valid += not had
     touched = {it.src.partition("/")[0] for it in after.entries if it.visible != it.raw}
@@ -241,9 +242,9 @@ def test_any_edits_leave_a_list_valid(provider: Provider) -> None:
         texts = (None, None, ("[context-guard] short",), ("one", "", "half \ud83d"), ("", " "), ())
         edits: dict[str, tuple[str, ...] | None] = {it: tape.pick(texts) for it in ids if tape.below(3)}
         edits.update(random_exchange(provider, host, ids))
-        listed = provider.codec.apply(host.messages, edits)
-        had = Counter(problem.message for problem in provider.validate(host.messages))
-        assert not Counter(problem.message for problem in provider.validate(listed)) - had
+        listed = apply_edits(provider.codec, host.messages, edits)
+        had = Counter(problem.message for problem in provider.codec.validate(host.messages))
+        assert not Counter(problem.message for problem in provider.codec.validate(listed)) - had
         known = {id(it) for it in host.messages}
         for message in listed:
             if id(message) not in known:
@@ -278,7 +279,7 @@ def ids_of(provider: Provider, messages: list[Json]) -> tuple[str, ...]:
 
 
 def project(provider: Provider, messages: list[Json], log: tuple[LoggedPass, ...]) -> list[Json]:
-    listed: list[Json] = provider.codec.apply(messages, edits_in_force(ids_of(provider, messages), log))
+    listed: list[Json] = apply_edits(provider.codec, messages, edits_in_force(ids_of(provider, messages), log))
     return listed
 
 
@@ -314,7 +315,9 @@ def test_a_request_keeps_its_bytes_up_to_the_first_edit(provider: Provider, inde
         messages = opened[key]
         assert opened == body
         assert splice(spans, messages, messages) == raw
-        edited = provider.codec.apply(messages, {tape.pick(ids_of(provider, messages)): ("[context-guard] short ü",)})
+        edited = apply_edits(
+            provider.codec, messages, {tape.pick(ids_of(provider, messages)): ("[context-guard] short ü",)}
+        )
         spliced = splice(spans, messages, edited)
         assert json.loads(spliced) == {**body, key: edited}
         same = next((at for at, it in enumerate(edited) if it is not messages[at]), len(edited))

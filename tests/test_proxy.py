@@ -36,9 +36,9 @@ from returns.result import Result
 from context_guard.answers import Answers, Unanswered
 from context_guard.config import Config
 from context_guard.edit_log import LoggedPass, RawOutput
+from context_guard.formats.codec import Provider as Api
 from context_guard.requests import Request
 from context_guard.text import MARKER
-from context_guard_effects.codecs import Provider as Api
 from context_guard_effects.kit import Guard
 from context_guard_effects.proxy.upstream import read_upstream
 from context_guard_effects.store import SqliteStore, StoreError, memory_store, open_store

@@ -17,10 +17,10 @@ from context_guard.cost.prompt import Prompt
 from context_guard.cost.recording import record
 from context_guard.cost.simulated import Cache, MarkedCache, PrefixCache
 from context_guard.formats import pi
+from context_guard.formats.codec import Provider as Api
 from context_guard.formats.wire import to_anthropic, to_openai_chat
 from context_guard.text import MARKER
 from context_guard.transcript import Entry, Model, Transcript, Usage
-from context_guard_effects.codecs import Provider as Api
 from context_guard_effects.judges.local import LocalJudge
 
 Json = dict[str, Any]

@@ -29,7 +29,7 @@ def job(**changes: Any) -> Job:
     messages += result_of("anthropic", "call_2", "nothing")
     body = json.dumps(body_of("anthropic", messages)).encode()
     reply = json.dumps(Turn("There: NEEDLE.").message("anthropic"))
-    made = Job("anthropic", "messages", body, reply, "run-end", "", NOW)
+    made = Job("anthropic", body, reply, "run-end", "", NOW)
     return structs.replace(made, **changes)
 
 

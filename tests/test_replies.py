@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from proxy_world import Turn, events, whole
 
+from context_guard.formats.codec import CODECS
 from context_guard.formats.message_list import entry_ids
 from context_guard.formats.replies import open_reply
 from context_guard.proxy_routes import Api
 from context_guard.transcript import Usage
-from context_guard_effects.codecs import CODECS
 
 APIS: tuple[Api, ...] = get_args(Api)
 TURNS = (Turn("In line 142: „naïve“ 🙂."), Turn(call_id="call_1", args=(("q", "nee\ndle"),)))

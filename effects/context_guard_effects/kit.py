@@ -24,6 +24,7 @@ from returns.result import Failure, Result
 from context_guard.cache.breakpoints import place_breakpoints
 from context_guard.config import Config
 from context_guard.edit_log import LoggedEdit, LoggedPass, Pinned, Restored, Unpinned
+from context_guard.formats.codec import Codec, Provider, find_codec
 from context_guard.formats.message_list import edits_in_force, entry_ids, fit
 from context_guard.local_judge import Settings
 from context_guard.records import Phase
@@ -34,7 +35,6 @@ from context_guard.text import plural
 from context_guard.transcript import Transcript
 from context_guard_effects.bridge import run_in_trio, run_in_trio_sync
 from context_guard_effects.checked import Checked
-from context_guard_effects.codecs import Codec, Provider, find_codec
 from context_guard_effects.judges.port import Judge
 from context_guard_effects.judges.resolve import resolve_judge
 from context_guard_effects.moment import Moment

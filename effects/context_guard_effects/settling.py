@@ -10,6 +10,7 @@ from returns.result import Failure, Success
 from context_guard.config import Config
 from context_guard.drafts import Draft
 from context_guard.edit_log import LoggedPass
+from context_guard.formats.codec import Codec
 from context_guard.formats.message_list import (
     Message,
     edits_in_force,
@@ -22,7 +23,6 @@ from context_guard.formats.message_list import (
 from context_guard.records import Phase, Record
 from context_guard.transcript import Transcript
 from context_guard.withheld import withhold
-from context_guard_effects.codecs import Codec
 from context_guard_effects.guard import distill
 from context_guard_effects.judges.port import Judge
 from context_guard_effects.moment import Moment, with_moment

@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Mapping
-from typing import Literal
 
 from msgspec import Struct
 
-Api = Literal["anthropic", "openai-chat", "openai-responses"]
+from context_guard.formats.codec import Provider
+
+Api = Provider
 
 ENCODINGS = ("gzip", "deflate", "zstd")
 """Of request bodies that can be opened; any other one passes as it is."""
@@ -16,8 +17,6 @@ class Guarded(Struct, frozen=True):
     """A request with a message list that edits may be written into."""
 
     api: Api
-    key: Literal["messages", "input"]
-    """Under which the list stands in the body."""
 
 
 class Untouched(Struct, frozen=True):
@@ -33,9 +32,9 @@ PATHS: tuple[tuple[str, Route], ...] = (
     (r"/messages/count_tokens", Untouched("count-tokens")),
     (r"/(messages/)?batches(/.*)?", Untouched("batch")),
     (r"/responses/(input_tokens|compact)", Untouched("not-a-turn")),
-    (r"/messages", Guarded("anthropic", "messages")),
-    (r"/chat/completions", Guarded("openai-chat", "messages")),
-    (r"/responses", Guarded("openai-responses", "input")),
+    (r"/messages", Guarded("anthropic")),
+    (r"/chat/completions", Guarded("openai-chat")),
+    (r"/responses", Guarded("openai-responses")),
 )
 """The end of the path, whatever stands before it; the first that fits."""
 

@@ -12,11 +12,11 @@ from returns.result import Result
 from context_guard.edit_log import RawImage
 from context_guard.formats import anthropic
 from context_guard.formats.claude_code import seen_lines
+from context_guard.formats.codec import Codec
 from context_guard.formats.errors import FormatError
 from context_guard.formats.message_list import Changes, Message
 from context_guard.formats.recorded import milliseconds
 from context_guard.transcript import Image
-from context_guard_effects.codecs import Codec
 
 Line = dict[str, Any]
 

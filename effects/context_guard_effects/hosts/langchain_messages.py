@@ -9,10 +9,10 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemM
 from returns.result import Result, Success
 
 from context_guard.edit_log import RawImage
+from context_guard.formats.codec import Codec
 from context_guard.formats.errors import FormatError
 from context_guard.formats.message_list import Changes, Message
 from context_guard.transcript import AnyBlock, Image, Model, Opaque, Text, Thinking, ToolCall, ToolResult, Usage
-from context_guard_effects.codecs import Codec
 from context_guard_effects.hosts.places import changes_by_message
 
 Content = tuple[Text | Image | Opaque, ...]

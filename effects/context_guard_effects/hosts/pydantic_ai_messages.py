@@ -25,10 +25,10 @@ from pydantic_ai.messages import (
 from returns.result import Result, Success
 
 from context_guard.edit_log import RawImage
+from context_guard.formats.codec import Codec
 from context_guard.formats.errors import FormatError
 from context_guard.formats.message_list import Changes, Message
 from context_guard.transcript import AnyBlock, Image, Opaque, Text, Thinking, ToolCall, ToolResult, Usage
-from context_guard_effects.codecs import Codec
 from context_guard_effects.hosts.places import Change, changes_by_message, source
 
 Content = tuple[Text | Image | Opaque, ...]

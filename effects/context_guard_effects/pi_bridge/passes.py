@@ -8,7 +8,7 @@ from context_guard.answers import Answered, Unanswered
 from context_guard.boundary import Boundary
 from context_guard.config import Config
 from context_guard.drafts import Draft
-from context_guard.fitting import fit_drafts
+from context_guard.late_drafts import fit_drafts
 from context_guard.stages import Plan, Settlement, plan, settle
 from context_guard.transcript import Transcript
 from context_guard_effects.judges.ask_all import ask_all

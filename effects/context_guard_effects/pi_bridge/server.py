@@ -15,8 +15,8 @@ from context_guard.cache.points import CachePoint
 from context_guard.cache.refresh import log_points, refresh_points
 from context_guard.config import Config
 from context_guard.drafts import Append, Draft
-from context_guard.fitting import refused_targets
 from context_guard.formats.pi_edits import draft_body
+from context_guard.late_drafts import refused_targets
 from context_guard.local_judge import Settings
 from context_guard.savings import State, count_savings, status_parts
 from context_guard.transcript import Model, Transcript

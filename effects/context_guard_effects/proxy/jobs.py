@@ -8,30 +8,24 @@ from msgspec.structs import replace
 
 from context_guard.cache.prices import prices_for
 from context_guard.config import Config
-from context_guard.formats import anthropic, openai_chat, openai_responses
+from context_guard.formats.codec import CODECS
 from context_guard.formats.message_list import entry_ids
+from context_guard.formats.request_body import list_key, read_request
 from context_guard.proxy_routes import Api
 from context_guard.recall_way import find_recall_way
 from context_guard.records import DEFERRED, Phase
 from context_guard.text import RECALL
 from context_guard.transcript import Usage
-from context_guard_effects.codecs import CODECS
 from context_guard_effects.judges.port import Judge
 from context_guard_effects.moment import Moment
 from context_guard_effects.settling import Means, read_list, run_pass
 from context_guard_effects.store import Store
 
-READERS = {
-    "anthropic": anthropic.read_request,
-    "openai-chat": openai_chat.read_request,
-    "openai-responses": openai_responses.read_request,
-}
 AFTER_EXPIRY_MS = 1_000
 
 
 class Job(Struct, frozen=True):
     api: Api
-    key: str
     body: bytes
     """Of the request, as the agent sent it; not compressed."""
     reply: str
@@ -85,8 +79,8 @@ async def run_job(job: Job, store: Store, judge: Judge, config: Config) -> Done:
 
 async def _run(job: Job, store: Store, judge: Judge, config: Config) -> Done:
     body: dict[str, Any] = json.loads(job.body)
-    codec = CODECS[job.api]
-    given = body[job.key]
+    codec, key = CODECS[job.api], list_key(job.api)
+    given = body[key]
     messages: list[Any] = [{"role": "user", "content": given}] if isinstance(given, str) else list(given)
     messages += json.loads(job.reply) if job.reply else []
     if not job.reply:
@@ -95,7 +89,7 @@ async def _run(job: Job, store: Store, judge: Judge, config: Config) -> Done:
     answer = next((at for at in reversed(range(len(read))) if read[at].role == "assistant"), None)
     if answer is None:
         return Done()
-    request = READERS[job.api]({**body, job.key: []}).unwrap()
+    request = read_request(job.api, {**body, key: []}).unwrap()
     moment = Moment(
         model=request.model.ref if request.model is not None else None,
         usage=job.usage,

@@ -87,7 +87,6 @@ def _job(notes: Notes, asked: Asked, reply: Reply | None, phase: Phase) -> Job:
     assert isinstance(asked.route, Guarded)
     return Job(
         api=asked.route.api,
-        key=asked.route.key,
         body=asked.plain,
         reply=reply.messages if reply is not None else "",
         phase=phase,

@@ -10,12 +10,13 @@ from returns.result import Success
 
 from context_guard.cache.breakpoints import place_breakpoints
 from context_guard.edit_log import LoggedPass
+from context_guard.formats.codec import CODECS, Codec
 from context_guard.formats.message_list import Message, edits_in_force, entry_ids, fit
+from context_guard.formats.request_body import list_key
 from context_guard.formats.splice import Spans, open_body, splice
 from context_guard.proxy_routes import Guarded
 from context_guard.server_state import find_server_state
 from context_guard_effects.checked import Checked
-from context_guard_effects.codecs import CODECS, Codec
 from context_guard_effects.proxy.applied import AppliedLog
 from context_guard_effects.settling import check_edited, read_list
 
@@ -130,7 +131,8 @@ def _pinned(opened: _Opened, messages: list[Json]) -> list[Json]:
 
 def _open(route: Guarded, data: bytes) -> _Opened | str:
     """In a thread. A word for why where there is nothing to edit."""
-    match open_body(data, route.key):
+    key = list_key(route.api)
+    match open_body(data, key):
         case Success((dict() as body, Spans() as spans)):
             pass
         case _:
@@ -138,7 +140,7 @@ def _open(route: Guarded, data: bytes) -> _Opened | str:
     if find_server_state(route.api, body) is not None:
         return "server-held"
     codec = CODECS[route.api]
-    messages = body[route.key]
+    messages = body[key]
     read = read_list(codec, messages)
     model = body.get("model")
     return _Opened(codec, messages, spans, read, entry_ids(read), body, model if isinstance(model, str) else "")

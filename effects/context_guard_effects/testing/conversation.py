@@ -17,11 +17,11 @@ from typing import Any
 
 import msgspec
 
+from context_guard.formats.codec import Provider
 from context_guard.formats.wire.anthropic import to_anthropic
 from context_guard.formats.wire.openai_chat import to_openai_chat
 from context_guard.formats.wire.openai_responses import to_openai_responses
 from context_guard.transcript import AnyBlock, Entry, Text, ToolCall, ToolResult, Transcript, calls_of
-from context_guard_effects.codecs import Provider
 
 JsonObject = dict[str, Any]
 

@@ -13,9 +13,9 @@ from typing import Any, Protocol
 from msgspec import Struct
 
 from context_guard.config import Config
+from context_guard.formats.codec import CODECS, Provider
 from context_guard.text import MARKER
 from context_guard.transcript import ToolResult, calls_of, text_of
-from context_guard_effects.codecs import CODECS, Provider
 from context_guard_effects.kit import Guard
 from context_guard_effects.store import Store
 from context_guard_effects.testing.judges import KeepJudge, SilentJudge

@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from context_guard_effects.codecs import Provider
+from context_guard.formats.codec import Provider
 from context_guard_effects.kit import Guard
 from context_guard_effects.testing.conversation import answer, call, messages, prompt, result
 from context_guard_effects.testing.hosts import SEARCH, Conversation, Recall, Say, Search, Turn, noted_id

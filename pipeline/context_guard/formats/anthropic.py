@@ -7,13 +7,12 @@ server's own tools said and did) is carried untouched.
 from collections.abc import Iterator
 from typing import Any
 
-from returns.result import Result, Success
+from returns.result import Result
 
-from context_guard.cache.marks import is_messages, read_marks
 from context_guard.edit_log import RawImage
 from context_guard.formats.errors import FormatError
-from context_guard.formats.fitting import Changes, Edits, Texts, fit
-from context_guard.formats.message import Message, Read, entry_ids
+from context_guard.formats.fitting import Changes, Texts
+from context_guard.formats.message import Message
 from context_guard.formats.parts import (
     Json,
     as_object,
@@ -35,30 +34,9 @@ def read(messages: list[Any]) -> Result[tuple[Message, ...], FormatError]:
     return read_objects(messages, "messages").map(lambda found: tuple(_entries(found)))
 
 
-def read_request(body: Json) -> Result[Read, FormatError]:
-    return read(body.get("messages", [])).map(
-        lambda messages: Read(
-            messages=messages,
-            model=Model("anthropic", string(body.get("model")), "anthropic-messages"),
-            overhead_chars=sum(len(json_text(body[key])) for key in ("system", "tools") if key in body),
-            marks=read_marks(body) if is_messages(body) else (),
-        )
-    )
-
-
-def apply(messages: list[Any], edits: Edits) -> list[Any]:
-    """The list as the model is to see it. What no edit touches is the same object; without an edit, the list is."""
-    if not edits:
-        return messages
-    match read(messages):
-        case Success(found):
-            return write(messages, found, fit(found, entry_ids(found), edits))
-        case _:
-            return messages
-
-
 def write(messages: list[Any], found: tuple[Message, ...], changes: Changes) -> list[Any]:
-    """The second half of `apply`, for who has read the list already; `changes` by place in `found`, see `fit`."""
+    """The list as the model is to see it, where `found` is what `read` gave for it and `changes` what `fit` left of the
+    edits. What no edit touches is the same object; without an edit, the list is."""
     if not changes:
         return messages
     own: dict[int, list[tuple[range | None, Texts | None]]] = {}

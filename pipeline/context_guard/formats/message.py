@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from context_guard.cache.marks import Mark
-from context_guard.transcript import AnyBlock, Model, Opaque, Role, Usage, calls_of, only_result, text_of
+from context_guard.transcript import AnyBlock, Entry, Model, Opaque, Role, Usage, calls_of, only_result, text_of
 
 ID_DIGITS = 12
 
@@ -38,6 +38,23 @@ class Message(Struct, frozen=True):
         result = only_result(self.blocks)
         blocks = self.blocks if result is None else result.content
         return self.fixed or any(isinstance(block, Opaque) for block in blocks)
+
+    def to_entry(self, id: str, visible: tuple[AnyBlock, ...] | None, parent: str | None = None) -> Entry:
+        """`visible` is what the model sees of it."""
+        return Entry(
+            id=id,
+            parent=parent,
+            role=self.role,
+            raw=self.blocks,
+            visible=visible,
+            kind=self.kind,
+            time=self.time,
+            model=self.model,
+            usage=self.usage,
+            stop=self.stop,
+            response_id=self.response_id,
+            src=self.src,
+        )
 
 
 class Read(Struct, frozen=True):

@@ -12,9 +12,9 @@ import msgspec
 from context_guard.edit_log import LoggedPass, Omitted, Replaced
 from context_guard.formats.fitting import Changes, Edits, Texts, fit
 from context_guard.formats.message import Message, Read, entry_ids
+from context_guard.in_force import Change, Replay, edits_in_force, replay
 from context_guard.logged import FindImage, log_pass, raw_outputs
 from context_guard.records import StoredRecord
-from context_guard.replay import Change, Replay, edits_in_force, replay
 from context_guard.transcript import AnyBlock, Edit, Entry, Model, Text, Transcript, only_result
 
 __all__ = [
@@ -62,7 +62,7 @@ def to_transcript(
         return len(entries) - 1
 
     for place, message in enumerate(messages):
-        add(_entry(ids[place], message, _shown(message, changes.get(place, ()))))
+        add(message.to_entry(ids[place], _shown(message, changes.get(place, ()))))
         for number in behind.get(place, ()):
             logged = replayed.passes[number]
             for step_number, step in enumerate(step for step in replayed.steps if step.place == number):
@@ -110,23 +110,6 @@ def _shown(message: Message, texts: Texts | None) -> tuple[AnyBlock, ...] | None
     if texts is None:
         return None
     return _with_texts(message.blocks, texts) if texts else message.blocks
-
-
-def _entry(entry_id: str, message: Message, shown: tuple[AnyBlock, ...] | None) -> Entry:
-    return Entry(
-        id=entry_id,
-        parent=None,
-        role=message.role,
-        raw=message.blocks,
-        visible=shown,
-        kind=message.kind,
-        time=message.time,
-        model=message.model,
-        usage=message.usage,
-        stop=message.stop,
-        response_id=message.response_id,
-        src=message.src,
-    )
 
 
 def _content(change: Change, raw: tuple[AnyBlock, ...]) -> tuple[AnyBlock, ...] | None:

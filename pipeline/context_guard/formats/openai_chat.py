@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from typing import Any
 
-from returns.result import Result, Success
+from returns.result import Result
 
 from context_guard.edit_log import RawImage
 from context_guard.formats.errors import FormatError
-from context_guard.formats.fitting import Changes, Edits, Texts, fit
-from context_guard.formats.message import Message, Read, entry_ids
+from context_guard.formats.fitting import Changes, Texts
+from context_guard.formats.message import Message
 from context_guard.formats.parts import (
     Json,
     as_object,
@@ -23,7 +23,7 @@ from context_guard.formats.parts import (
     with_texts,
 )
 from context_guard.formats.values import json_text, string
-from context_guard.transcript import AnyBlock, Image, Model, Opaque, Role, Text, Thinking, ToolCall, ToolResult
+from context_guard.transcript import AnyBlock, Image, Opaque, Role, Text, Thinking, ToolCall, ToolResult
 
 ROLES: dict[str, Role] = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant"}
 
@@ -32,29 +32,9 @@ def read(messages: list[Any]) -> Result[tuple[Message, ...], FormatError]:
     return read_objects(messages, "messages").map(lambda found: tuple(_entries(found)))
 
 
-def read_request(body: Json) -> Result[Read, FormatError]:
-    return read(body.get("messages", [])).map(
-        lambda messages: Read(
-            messages=messages,
-            model=Model("openai", string(body.get("model")), "openai-completions"),
-            overhead_chars=sum(len(json_text(body[key])) for key in ("tools", "functions") if key in body),
-        )
-    )
-
-
-def apply(messages: list[Any], edits: Edits) -> list[Any]:
-    """The list as the model is to see it. What no edit touches is the same object; without an edit, the list is."""
-    if not edits:
-        return messages
-    match read(messages):
-        case Success(found):
-            return write(messages, found, fit(found, entry_ids(found), edits))
-        case _:
-            return messages
-
-
 def write(messages: list[Any], found: tuple[Message, ...], changes: Changes) -> list[Any]:
-    """The second half of `apply`, for who has read the list already; `changes` by place in `found`, see `fit`."""
+    """The list as the model is to see it, where `found` is what `read` gave for it and `changes` what `fit` left of the
+    edits. What no edit touches is the same object; without an edit, the list is."""
     if not changes:
         return messages
     return replace_messages(messages, [(found[place].src, texts) for place, texts in changes.items()], _edited)

@@ -64,7 +64,8 @@ def to_recorded(about: About, messages: Sequence[Message], edits: Iterable[HostE
                 context.clear()
             at_of[place] = len(entries)
             context.append(len(entries))
-            entries.append(_entry(ids[place], messages[place], entries))
+            parent = entries[-1].id if entries else None
+            entries.append(messages[place].to_entry(ids[place], messages[place].blocks, parent))
         for edit in by_place.get(place, ()):
             name = f"edit-{len(done) + 1}"
             content = _content(edit.text, messages[edit.target].blocks)
@@ -151,23 +152,6 @@ def openai_usage(found: Any) -> Usage | None:
 
 def dollars(value: Any) -> float | None:
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < 1e12 else None
-
-
-def _entry(name: str, message: Message, before: list[Entry]) -> Entry:
-    return Entry(
-        id=name,
-        parent=before[-1].id if before else None,
-        role=message.role,
-        raw=message.blocks,
-        visible=message.blocks,
-        kind=message.kind,
-        time=message.time,
-        model=message.model,
-        usage=message.usage,
-        stop=message.stop,
-        response_id=message.response_id,
-        src=message.src,
-    )
 
 
 def _content(text: str | None, blocks: tuple[AnyBlock, ...]) -> tuple[AnyBlock, ...] | None:

@@ -1,16 +1,18 @@
 """Every recorded session that is known here, from what stands in its file: detected, then read by its host's reader."""
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 from returns.result import Failure, Result, Success
 
 from context_guard.formats import atif, claude_code, cline, codex, mini_swe_agent, opencode, openhands, pi, swe_agent
+from context_guard.formats.codec import CODECS
 from context_guard.formats.errors import FormatError
 from context_guard.formats.json_lines import foreign
 from context_guard.formats.pi_session import PiSession, decode_line, parse
 from context_guard.formats.provider_json import read as read_provider
-from context_guard.formats.signatures import LISTS, Format, detect_document, fitting_line
+from context_guard.formats.signatures import Format, detect_document, fitting_line
 from context_guard.transcript import Transcript
 
 Read = Result[tuple[Transcript, ...], FormatError]
@@ -45,6 +47,7 @@ DOCUMENT_READERS: dict[Format, Callable[[Any], Read]] = {
     "atif": atif.read,
     "opencode": lambda value: Success(opencode.read_document(value)),
     "openhands": lambda value: openhands.read(value["events"], value),
+    **{name: partial(read_provider, name) for name in CODECS},
 }
 
 
@@ -53,4 +56,4 @@ def read_document(value: Any) -> Read:
     name = detect_document(value)
     if name is None:
         return Failure(UNKNOWN)
-    return read_provider(value, name) if name in LISTS else DOCUMENT_READERS[name](value)
+    return DOCUMENT_READERS[name](value)

@@ -20,7 +20,7 @@ from claude_agent_sdk import (
 )
 
 from context_guard.formats.claude_code import seen_lines
-from context_guard_effects.codecs import Provider
+from context_guard.formats.codec import Provider
 from context_guard_effects.hosts.claude_agent_sdk import ContextGuard
 from context_guard_effects.kit import Guard
 from context_guard_effects.testing import Conversation, Recall, Say, Search, Turn, noted_id

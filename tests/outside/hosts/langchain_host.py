@@ -21,7 +21,7 @@ from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import Field
 
-from context_guard_effects.codecs import Provider
+from context_guard.formats.codec import Provider
 from context_guard_effects.hosts.langchain import ContextGuard
 from context_guard_effects.kit import Guard
 from context_guard_effects.testing import Conversation, Recall, Say, Search, Turn, noted_id

@@ -10,7 +10,7 @@ from typing import Any
 from agents import Agent, RunConfig, Runner, SQLiteSession, function_tool, set_tracing_disabled
 from agents.testing import ScriptedModel, assistant_message, function_call
 
-from context_guard_effects.codecs import Provider
+from context_guard.formats.codec import Provider
 from context_guard_effects.hosts.openai_agents import ContextGuard
 from context_guard_effects.kit import Guard
 from context_guard_effects.testing import Conversation, Recall, Say, Search, Turn, noted_id

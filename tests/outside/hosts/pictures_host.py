@@ -11,9 +11,9 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMes
 from pydantic_ai.messages import BinaryContent, ModelRequest, ModelResponse, ToolCallPart, ToolReturnPart
 
 from context_guard.edit_log import LoggedPass, RawImage, RawOutput
+from context_guard.formats.codec import Codec
 from context_guard.formats.message_list import Message, entry_ids
 from context_guard.transcript import images_of, text_of
-from context_guard_effects.codecs import Codec
 from context_guard_effects.hosts import claude_agent_sdk, langchain, openai_agents, pydantic_ai
 from context_guard_effects.hosts.langchain_messages import CODEC as LANGCHAIN
 from context_guard_effects.hosts.pydantic_ai_messages import CODEC as PYDANTIC_AI

@@ -18,7 +18,7 @@ from pydantic_ai.messages import (
 )
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
-from context_guard_effects.codecs import Provider
+from context_guard.formats.codec import Provider
 from context_guard_effects.hosts.pydantic_ai import ContextGuard
 from context_guard_effects.kit import Guard
 from context_guard_effects.testing import Conversation, Recall, Say, Search, Turn, noted_id

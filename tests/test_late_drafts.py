@@ -10,7 +10,7 @@ from build import answer, call, edit, lines, prompt, result, session
 from context_guard.boundary import Boundary
 from context_guard.config import Config
 from context_guard.drafts import Append, Draft, Replace
-from context_guard.fitting import fit_drafts, refused_targets
+from context_guard.late_drafts import fit_drafts, refused_targets
 from context_guard.records import StoredRecord
 from context_guard.stages import Settlement
 from context_guard.transcript import Entry, Transcript

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from context_guard.edit_log import LoggedEdit, LoggedPass, Omitted, Pinned, Replaced, Restored, Unpinned
+from context_guard.in_force import edits_in_force, replay
 from context_guard.records import ItemResult, Record
-from context_guard.replay import edits_in_force, replay
 
 IDS = ("p1", "a1", "t1", "a2", "p2", "a3", "t2", "a4")
 SHORT = Replaced("t2", ("short",))

@@ -4,12 +4,13 @@ from collections.abc import Callable
 from typing import Any, Generic, Literal, TypeVar
 
 from msgspec import Struct
-from returns.result import Result
+from returns.result import Result, Success
 
 from context_guard.edit_log import RawImage
 from context_guard.formats import anthropic, openai_chat, openai_responses
 from context_guard.formats.errors import FormatError
-from context_guard.formats.message_list import Changes, Message
+from context_guard.formats.fitting import Changes, Edits, fit
+from context_guard.formats.message import Message, entry_ids
 from context_guard.transcript import Image
 from context_guard.validate import Problem, validate_anthropic, validate_openai_chat, validate_openai_responses
 
@@ -69,3 +70,14 @@ def find_codec(provider: Provider | Codec[Any]) -> Codec[Any]:
     if found is None:
         raise ValueError(f"{provider!r} is no provider: give {', '.join(map(repr, CODECS))}, or a Codec.")
     return found
+
+
+def apply_edits(codec: Codec[Item], messages: list[Item], edits: Edits) -> list[Item]:
+    """The list as the model is to see it; one that cannot be read as it is."""
+    if not edits:
+        return messages
+    match codec.read(messages):
+        case Success(found):
+            return codec.write(messages, found, fit(found, entry_ids(found), edits))
+        case _:
+            return messages
