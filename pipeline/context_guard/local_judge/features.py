@@ -32,9 +32,6 @@ class Rarity:
     def sum(self, items: Iterable[str]) -> float:
         return sum(self.share(item) for item in sorted(items))
 
-    def is_only(self, item: str) -> bool:
-        return self._holding[item] == 1
-
     @property
     def found(self) -> frozenset[str]:
         return frozenset(self._holding)
