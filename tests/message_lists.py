@@ -13,6 +13,7 @@ from msgspec import Struct
 from transcripts import OUTPUTS, PROMPTS, SAYINGS, Tape
 
 from context_guard.formats.codec import CODECS, Codec
+from context_guard.formats.codec import Provider as Name
 
 Json = dict[str, Any]
 PICTURE = b64encode(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + struct.pack(">IIBBBBB", 800, 600, 8, 2, 0, 0, 0)).decode()
@@ -266,7 +267,7 @@ def run(host: Host) -> Iterator[None]:
 
 
 class Provider(Struct, frozen=True):
-    name: str
+    name: Name
     codec: Codec[Json]
     host: Callable[[Tape], Host]
 

@@ -22,7 +22,7 @@ from context_guard.local_judge import judge_locally
 from context_guard.server_state import find_server_state
 from context_guard.transcript import Model, Opaque, Text, ToolCall, ToolResult
 
-BY_NAME = {provider.name: provider for provider in PROVIDERS}
+BY_NAME: dict[str, Provider] = {provider.name: provider for provider in PROVIDERS}
 SAMPLES = SHARED / "hosts" / "samples"
 EAGER = Config(
     min_result_chars=200,

@@ -18,6 +18,7 @@ from context_guard.config import Config
 from context_guard.drafts import Draft, Replace
 from context_guard.edit_log import LoggedPass, Pinned, Restored
 from context_guard.formats.codec import apply_edits
+from context_guard.formats.message import name_entries
 from context_guard.formats.message_list import (
     edits_in_force,
     entry_ids,
@@ -25,6 +26,7 @@ from context_guard.formats.message_list import (
     raw_outputs,
     to_transcript,
 )
+from context_guard.formats.request_body import list_key
 from context_guard.formats.splice import open_body, splice
 from context_guard.recall import recall
 from context_guard.records import Phase as PassPhase
@@ -297,9 +299,44 @@ def printed(value: Any) -> str:
 
 @pytest.mark.parametrize("provider", PROVIDERS, ids=lambda it: it.name)
 @pytest.mark.parametrize("indent", [None, 1])
+def test_a_request_that_goes_on_from_a_known_one_is_read_as_any_other(provider: Provider, indent: int | None) -> None:
+    """Whatever was opened before: a shorter list, a fork, one with other marks; only its own objects are made anew."""
+    key = list_key(provider.name)
+    shared: list[int] = []
+
+    @seed(9)
+    @settings(CASES, max_examples=60)
+    @given(tapes)
+    def check(data: bytes) -> None:
+        tape = Tape(data)
+        host = provider.host(tape)
+        for _ in run(host):
+            pass
+        before = host.messages[: tape.pick(host.complete)]
+        if before and tape.below(3) == 0:  # a fork, or a mark that has moved on
+            before = [*before[:-1], {**before[-1], "content": [{"type": "text", "text": "another"}]}]
+        known = json.dumps({"stream": True, key: before}, indent=indent).encode()
+        opened, spans = open_body(known, key).unwrap()
+        raw = json.dumps({"model": "m", key: host.messages}, indent=indent).encode()
+        plain, where = open_body(raw, key).unwrap()
+        found, same = open_body(raw, key, [(opened[key], spans)]).unwrap()
+        assert (found, same) == (plain, where)
+        shared.append(sum(one is other for one, other in zip(found[key], opened[key], strict=False)))
+        if len(before) and before[-1] == host.messages[len(before) - 1]:
+            assert shared[-1] == len(before)
+        named = name_entries(provider.codec.read(opened[key]).unwrap())
+        read = provider.codec.read(found[key]).unwrap()
+        assert name_entries(read, named) == name_entries(read)
+
+    check()
+    assert max(shared) > 5
+
+
+@pytest.mark.parametrize("provider", PROVIDERS, ids=lambda it: it.name)
+@pytest.mark.parametrize("indent", [None, 1])
 def test_a_request_keeps_its_bytes_up_to_the_first_edit(provider: Provider, indent: int | None) -> None:
     """However the client printed it: what is in front of the first edit and behind the list stays byte for byte."""
-    key = "input" if provider.name == "openai-responses" else "messages"
+    key = list_key(provider.name)
 
     @seed(8)
     @settings(CASES, max_examples=60)

@@ -6,19 +6,16 @@ from typing import Any
 
 import trio
 from msgspec import Struct
-from returns.result import Success
 
 from context_guard.cache.breakpoints import place_breakpoints
 from context_guard.edit_log import LoggedPass
-from context_guard.formats.codec import CODECS, Codec
-from context_guard.formats.message_list import Message, edits_in_force, entry_ids, fit
-from context_guard.formats.request_body import list_key
-from context_guard.formats.splice import Spans, open_body, splice
+from context_guard.formats.message_list import edits_in_force, fit
+from context_guard.formats.splice import splice
 from context_guard.proxy_routes import Guarded
-from context_guard.server_state import find_server_state
 from context_guard_effects.checked import Checked
 from context_guard_effects.proxy.applied import AppliedLog
-from context_guard_effects.settling import check_edited, read_list
+from context_guard_effects.proxy.opened import Opened, Recent
+from context_guard_effects.settling import check_edited
 
 THREADS = 2
 """That read and write requests at a time; more would only take turns."""
@@ -51,16 +48,6 @@ class Rewritten(Struct, frozen=True):
     """None where the list could not be read, or is not the conversation."""
 
 
-class _Opened(Struct, frozen=True):
-    codec: Codec[Json]
-    messages: list[Json]
-    spans: Spans
-    read: tuple[Message, ...]
-    ids: tuple[str, ...]
-    body: Json
-    model: str
-
-
 class Rewriter:
     def __init__(self, log: AppliedLog, tell: Callable[[str], None], pins: bool) -> None:
         """`pins`: whether requests get cache marks that survive an edit (Anthropic)."""
@@ -68,6 +55,7 @@ class Rewriter:
         self._pins = pins
         self._tell = tell
         self._checked = Checked()
+        self._recent = Recent()
         self._lock = threading.Lock()
         self._limiter = trio.CapacityLimiter(THREADS)
 
@@ -81,7 +69,7 @@ class Rewriter:
             return Rewritten(data, why="invalid" if isinstance(error, ValueError) else "defect")
 
     async def _rewritten(self, route: Guarded, data: bytes) -> Rewritten:
-        opened = await trio.to_thread.run_sync(_open, route, data, limiter=self._limiter)
+        opened = await trio.to_thread.run_sync(self._recent.open, route.api, data, limiter=self._limiter)
         if isinstance(opened, str):
             return Rewritten(data, why=opened)
         conversation = _told(opened)
@@ -90,9 +78,7 @@ class Rewriter:
             return Rewritten(data, conversation=conversation)
         return await trio.to_thread.run_sync(self._write, opened, log, data, conversation, limiter=self._limiter)
 
-    def _write(
-        self, opened: _Opened, log: tuple[LoggedPass, ...], data: bytes, conversation: Conversation
-    ) -> Rewritten:
+    def _write(self, opened: Opened, log: tuple[LoggedPass, ...], data: bytes, conversation: Conversation) -> Rewritten:
         """In a thread. Raises ValueError where the provider would refuse what comes of it."""
         edited, edits = self._edited(opened, log)
         sent = _pinned(opened, edited) if self._pins else edited
@@ -101,7 +87,7 @@ class Rewriter:
         body = splice(opened.spans, opened.messages, sent)
         return Rewritten(body, edits, sent is not edited, conversation=conversation)
 
-    def _edited(self, opened: _Opened, log: tuple[LoggedPass, ...]) -> tuple[list[Json], int]:
+    def _edited(self, opened: Opened, log: tuple[LoggedPass, ...]) -> tuple[list[Json], int]:
         """The messages with the edits that hold, and how many those are."""
         edits = edits_in_force(opened.ids, log)
         changes = fit(opened.read, opened.ids, edits)
@@ -117,7 +103,7 @@ class Rewriter:
         return sent, len(changes)
 
 
-def _pinned(opened: _Opened, messages: list[Json]) -> list[Json]:
+def _pinned(opened: Opened, messages: list[Json]) -> list[Json]:
     """With the question's cache mark, where there is room for one; all else that a host marks stays."""
     if opened.codec.host != "anthropic":
         return messages
@@ -129,24 +115,7 @@ def _pinned(opened: _Opened, messages: list[Json]) -> list[Json]:
     return messages if placed.dropped else found
 
 
-def _open(route: Guarded, data: bytes) -> _Opened | str:
-    """In a thread. A word for why where there is nothing to edit."""
-    key = list_key(route.api)
-    match open_body(data, key):
-        case Success((dict() as body, Spans() as spans)):
-            pass
-        case _:
-            return "no-list"
-    if find_server_state(route.api, body) is not None:
-        return "server-held"
-    codec = CODECS[route.api]
-    messages = body[key]
-    read = read_list(codec, messages)
-    model = body.get("model")
-    return _Opened(codec, messages, spans, read, entry_ids(read), body, model if isinstance(model, str) else "")
-
-
-def _told(opened: _Opened) -> Conversation:
+def _told(opened: Opened) -> Conversation:
     answers = [place for place, message in enumerate(opened.read) if message.role == "assistant"]
     last = next((message.role for message in reversed(opened.read) if message.role != "system"), "")
     return Conversation(

@@ -68,6 +68,15 @@ class Read(Struct, frozen=True):
     """Its cache breakpoints (Anthropic), in reading order."""
 
 
+class Named(Struct, frozen=True):
+    """Messages, and what each is told by."""
+
+    messages: tuple[Message, ...]
+    ids: tuple[str, ...]
+    said: tuple[str, ...]
+    """A digest of each, of which its id is made."""
+
+
 def entry_ids(messages: Sequence[Message]) -> tuple[str, ...]:
     """Twelve hexadecimal digits for each entry, made of what it says and of how many equal ones stand before it.
 
@@ -76,12 +85,21 @@ def entry_ids(messages: Sequence[Message]) -> tuple[str, ...]:
     of a prompt depends on the answer before it too: many say "go on", and an exchange is recalled by its prompt. That
     of an answer depends on what it was asked: where a host counts its calls, two tasks begin with the same steps.
     """
+    return name_entries(messages).ids
+
+
+def name_entries(messages: Sequence[Message], known: Named | None = None) -> Named:
+    """The ids, see `entry_ids`. Messages that a known list begins with too are not digested again."""
+    begun = known.said[: _shared(messages, known.messages)] if known is not None else ()
     seen: dict[str, int] = {}
     ids: list[str] = []
+    digests: list[str] = []
     answer = prompt = ""
     follows_prompt = False
-    for message in messages:
-        said = _said(message, {"user": answer, "assistant": prompt}.get(message.role, ""))
+    for place, message in enumerate(messages):
+        before = {"user": answer, "assistant": prompt}.get(message.role, "")
+        said = begun[place] if place < len(begun) else _said(message, before)
+        digests.append(said)
         count = seen.get(said, 0)
         seen[said] = count + 1
         ids.append(said if count == 0 else sha256(f"{said} {count}".encode()).hexdigest()[:ID_DIGITS])
@@ -90,7 +108,13 @@ def entry_ids(messages: Sequence[Message]) -> tuple[str, ...]:
         if message.role == "user":
             prompt = _said(message, prompt if follows_prompt else "")
         follows_prompt = message.role == "user"
-    return tuple(ids)
+    return Named(tuple(messages), tuple(ids), tuple(digests))
+
+
+def _shared(messages: Sequence[Message], known: Sequence[Message]) -> int:
+    """With how many equal messages both begin."""
+    pairs = enumerate(zip(messages, known, strict=False))
+    return next((place for place, (one, other) in pairs if one != other), min(len(messages), len(known)))
 
 
 def _said(message: Message, before: str) -> str:

@@ -29,11 +29,19 @@ class Spans(Struct, frozen=True):
     """In front of the one that closes it."""
 
 
-def open_body(data: bytes, key: str) -> Result[tuple[Json, Spans], FormatError]:
-    """A request body as JSON, and where the messages of the list under `key` stand in it."""
+Known = Sequence[tuple[Sequence[Any], Spans]]
+"""Lists of bodies that were opened before, the likeliest first."""
+
+
+def open_body(data: bytes, key: str, known: Known = ()) -> Result[tuple[Json, Spans], FormatError]:
+    """A request body as JSON, and where the messages of the list under `key` stand in it.
+
+    Where its list begins with the bytes of a known one, the messages are the same objects as there: an agent sends its
+    conversation again and again, and only the end of it is new.
+    """
     try:
         text = data.decode()
-        body, spans = _read(text, key)
+        body, spans = _read(text, key, known)
     except (ValueError, IndexError, RecursionError):
         return Failure(FormatError("The request body is no JSON object: send it as it is."))
     if spans is None:
@@ -70,7 +78,7 @@ def _printed(spans: Spans, old: Sequence[Any], new: Sequence[Any], at: int) -> I
             at = place + 1
 
 
-def _read(text: str, key: str) -> tuple[Json, Spans | None]:
+def _read(text: str, key: str, known: Known) -> tuple[Json, Spans | None]:
     body: Json = {}
     found: Spans | None = None
     at = _opened(text, _skip(text, 0), "{")
@@ -78,7 +86,7 @@ def _read(text: str, key: str) -> tuple[Json, Spans | None]:
         name, at = _DECODER.raw_decode(text, at)
         at = _opened(text, _skip(text, at), ":")
         if name == key and text[at] == "[":
-            body[name], found = _read_list(text, at)
+            body[name], found = _read_list(text, at, known)
             at = found.end + 1
         else:
             body[name], at = _DECODER.raw_decode(text, at)
@@ -86,17 +94,43 @@ def _read(text: str, key: str) -> tuple[Json, Spans | None]:
     return body, found
 
 
-def _read_list(text: str, at: int) -> tuple[list[Any], Spans]:
+def _read_list(text: str, at: int, known: Known) -> tuple[list[Any], Spans]:
     start = at + 1
-    items: list[Any] = []
-    spans: list[tuple[int, int]] = []
-    at = _skip(text, start)
+    items, spans = _begun(text, start, known)
+    at = _next(text, spans[-1][1], "]") if spans else _skip(text, start)
     while text[at] != "]":
         item, end = _DECODER.raw_decode(text, at)
         items.append(item)
         spans.append((at, end))
         at = _next(text, end, "]")
     return items, Spans(text=text, messages=tuple(spans), start=start, end=at)
+
+
+def _begun(text: str, start: int, known: Known) -> tuple[list[Any], list[tuple[int, int]]]:
+    """The messages that the list shares with a known one, from its start on."""
+    for messages, spans in known:
+        count = _shared(text, start, spans)
+        if count:
+            shift = start - spans.start
+            return list(messages[:count]), [(at + shift, end + shift) for at, end in spans.messages[:count]]
+    return [], []
+
+
+def _shared(text: str, start: int, spans: Spans) -> int:
+    """How many of the messages the list at `start` begins with, byte for byte.
+
+    One after the other: a slice of all of them would be a copy of the body.
+    """
+    shift = start - spans.start
+    end, count = spans.start, 0
+    for _, following in spans.messages:
+        if text[end + shift : following + shift] != spans.text[end:following]:
+            break
+        end, count = following, count + 1
+    if not count:
+        return 0
+    behind = _skip(text, end + shift)
+    return count if text[behind : behind + 1] in (",", "]") else count - 1
 
 
 def _skip(text: str, at: int) -> int:
