@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import trio
+import trio.testing
 from msgspec import structs
 from proxy_world import Turn, body_of, result_of
 
@@ -85,6 +86,27 @@ async def test_a_request_that_goes_on_ends_the_wait() -> None:
         await trio.sleep(3_600)
         assert 1 == len(clocked.ran)
         nursery.cancel_scope.cancel()
+
+
+async def test_a_checkpoint_that_waits_gives_way_to_what_comes_after_it() -> None:
+    """Of its own conversation: the later one sees all that it would have seen. The end of a run never does."""
+    clocked = Clocked()
+    for phase, root, session in (
+        ("mid-run", "a", "1"),
+        ("mid-run", "b", "2"),
+        ("mid-run", "a", "3"),
+        ("run-end", "a", "4"),
+        ("mid-run", "a", "5"),
+        ("run-end", "a", "6"),
+    ):
+        clocked.settler.add(job(phase=phase, root=root, session=session))
+    assert 3 == clocked.settler.unfinished
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(clocked.settler.run)
+        await trio.testing.wait_all_tasks_blocked()
+        nursery.cancel_scope.cancel()
+    assert ["2", "4", "6"] == [it.session for it in clocked.ran]
+    assert 0 == clocked.settler.unfinished
 
 
 async def test_a_job_that_breaks_everything_is_a_problem_and_no_more() -> None:

@@ -35,6 +35,8 @@ class Job(Struct, frozen=True):
     answered: int
     """When the reply was complete, or when the request came; milliseconds since the epoch."""
     usage: Usage | None = None
+    root: str = ""
+    """Id of the conversation's first entry, where it is known."""
     now: int | None = None
     """When it is judged, where that is not right away."""
 

@@ -39,7 +39,8 @@ def note_request(notes: Notes, asked: Asked) -> None:
     told = rewritten.conversation
     if told is not None and told.answer:
         notes.settler.came(told.answer)
-        if told.starts_run and told.has_results and not notes.settler.knows(told.answer):
+        is_judged = told.is_judged or notes.settler.knows(told.answer)
+        if told.starts_run and told.has_results and not is_judged:
             notes.settler.add(_job(notes, asked, None, "run-end"))
 
 
@@ -85,6 +86,7 @@ def _phase_after(asked: Asked, reply: Reply, config: Config) -> Phase | None:
 
 def _job(notes: Notes, asked: Asked, reply: Reply | None, phase: Phase) -> Job:
     assert isinstance(asked.route, Guarded)
+    told = asked.rewritten.conversation if asked.rewritten is not None else None
     return Job(
         api=asked.route.api,
         body=asked.plain,
@@ -93,4 +95,5 @@ def _job(notes: Notes, asked: Asked, reply: Reply | None, phase: Phase) -> Job:
         session=read_session(asked.by_name),
         answered=notes.now(),
         usage=reply.usage if reply is not None else None,
+        root=told.root if told is not None else "",
     )

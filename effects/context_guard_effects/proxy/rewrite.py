@@ -34,6 +34,8 @@ class Conversation(Struct, frozen=True):
     """Whether it ends with a prompt of the user's."""
     has_results: bool
     model: str
+    is_judged: bool
+    """Whether the store has a pass of the run that the last answer ended."""
 
 
 class Rewritten(Struct, frozen=True):
@@ -72,8 +74,8 @@ class Rewriter:
         opened = await trio.to_thread.run_sync(self._recent.open, route.api, data, limiter=self._limiter)
         if isinstance(opened, str):
             return Rewritten(data, why=opened)
-        conversation = _told(opened)
         log = await self._log.find(opened.ids)
+        conversation = _told(opened, log)
         if not log and not (self._pins and route.api == "anthropic"):
             return Rewritten(data, conversation=conversation)
         return await trio.to_thread.run_sync(self._write, opened, log, data, conversation, limiter=self._limiter)
@@ -115,13 +117,15 @@ def _pinned(opened: Opened, messages: list[Json]) -> list[Json]:
     return messages if placed.dropped else found
 
 
-def _told(opened: Opened) -> Conversation:
+def _told(opened: Opened, log: tuple[LoggedPass, ...]) -> Conversation:
     answers = [place for place, message in enumerate(opened.read) if message.role == "assistant"]
     last = next((message.role for message in reversed(opened.read) if message.role != "system"), "")
+    answer = opened.ids[answers[-1]] if answers else ""
     return Conversation(
         root=opened.ids[0] if opened.ids else "",
-        answer=opened.ids[answers[-1]] if answers else "",
+        answer=answer,
         starts_run=last == "user",
         has_results=any(message.role == "tool" for message in opened.read),
         model=opened.model,
+        is_judged=bool(answer) and any(logged.witness == answer for logged in log),
     )

@@ -1,6 +1,6 @@
 """Judging in the background: never in the way of a request, and what comes of it holds from a later request on."""
 
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Callable
 from typing import Any
 
@@ -29,8 +29,8 @@ class Settler:
         self._now = now
         self._tell = tell
         self._drop = drop
-        self._send, self._receive = trio.open_memory_channel[Job](QUEUED)
-        self._bytes = 0
+        self._queue: deque[Job] = deque()
+        self._queued = trio.Event()
         self._waiting: OrderedDict[str, tuple[int, Job]] = OrderedDict()
         self._known: OrderedDict[str, None] = OrderedDict()
         self._changed = trio.Event()
@@ -38,17 +38,17 @@ class Settler:
         """Jobs that wait or are being judged."""
 
     def add(self, job: Job) -> None:
-        """Returns at once."""
-        if self._bytes + len(job.body) > QUEUED_BYTES:
+        """Returns at once. A checkpoint that waits gives way to a later one, or to the end, of its own run."""
+        if job.root:
+            for waiting in [it for it in self._queue if it.root == job.root and it.phase == "mid-run"]:
+                self._queue.remove(waiting)
+                self.unfinished -= 1
+        if len(self._queue) >= QUEUED or sum(len(it.body) for it in self._queue) + len(job.body) > QUEUED_BYTES:
             self._drop()
             return
-        try:
-            self._send.send_nowait(job)
-        except trio.WouldBlock:
-            self._drop()
-        else:
-            self._bytes += len(job.body)
-            self.unfinished += 1
+        self._queue.append(job)
+        self.unfinished += 1
+        self._queued.set()
 
     def knows(self, answer: str) -> bool:
         """Whether the run that this entry ended has been judged here."""
@@ -65,8 +65,11 @@ class Settler:
             nursery.start_soon(self._wake)
 
     async def _work(self) -> None:
-        async for job in self._receive:
-            self._bytes -= len(job.body)
+        while True:
+            while not self._queue:
+                self._queued = trio.Event()
+                await self._queued.wait()
+            job = self._queue.popleft()
             done = await self._run(job)
             if done.answer:
                 _keep(self._known, done.answer, None, KNOWN)
