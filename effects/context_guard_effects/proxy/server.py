@@ -63,8 +63,8 @@ async def serve(
     def judged(job: Job, done: Done) -> None:
         metrics.count_pass(done)
         board.judged(job, done, now())
-        if done.problem:
-            tell(done.problem)
+        for said in filter(None, (done.problem, done.unanswered)):
+            tell(said)
         plan.log.info("pass", api=job.api, phase=job.phase, edits=done.edits, saved=done.saved_chars, waits=done.waits)
 
     settler = Settler(plan.run, now, judged, metrics.dropped.inc)
