@@ -15,6 +15,8 @@ class Anchors(Struct, frozen=True):
 
     read: str | None = None
     """The latest result in front of all that was edited whose cache entry can be counted on."""
+    prompt: str | None = None
+    """Id of the entry of a prompt that is such a place, later than any result."""
     write: str | None = None
     """The end of the batch that holds the first edited result: a later edit then has a place to read from."""
 
@@ -27,10 +29,13 @@ def cache_anchors(transcript: Transcript, written: tuple[CachePoint, ...], now: 
         return Anchors()
     first = min(edited)
     before = [place for _, place in trusted_points(transcript, written, now) if place < first]
-    return Anchors(
-        read=end_of_results(transcript, max(before)) if before else None,
-        write=_batch_end(transcript, first),
-    )
+    write = _batch_end(transcript, first)
+    if not before:
+        return Anchors(write=write)
+    latest = transcript.entries[max(before)]
+    if latest.role == "user":
+        return Anchors(prompt=latest.id, write=write)
+    return Anchors(read=end_of_results(transcript, max(before)), write=write)
 
 
 def end_of_results(transcript: Transcript, place: int) -> str | None:

@@ -9,7 +9,7 @@ MAX_POINTS = 200
 
 
 class CachePoint(Struct, frozen=True):
-    """A cache entry that ends at a tool result."""
+    """A cache entry that ends at a tool result, or at a prompt."""
 
     entry_id: str
     model: str
@@ -25,7 +25,7 @@ def trusted_points(
 ) -> tuple[tuple[str, int], ...]:
     """Entry id and place on the branch of every point that the next request can count on.
 
-    Written by the same model within the time to live, at a tool result, with nothing changed at or before it since.
+    Written by the same model within the time to live, with nothing changed at or before it since.
     """
     if not written:
         return ()
@@ -38,7 +38,7 @@ def trusted_points(
         and point.model == model
         and now - point.time <= TTL_MS
         and unchanged_since(transcript, point, places)
-        and transcript.entries[places[point.entry_id]].role == "tool"
+        and transcript.entries[places[point.entry_id]].role in ("tool", "user")
     )
 
 
