@@ -9,6 +9,7 @@ from context_guard.boundary import Boundary
 from context_guard.config import Config
 from context_guard.drafts import Draft
 from context_guard.fitting import fit_drafts
+from context_guard.gathered import Gathered, cannot_be_due, gather, grow
 from context_guard.stages import Plan, Settlement, plan, settle
 from context_guard.transcript import Transcript
 from context_guard_effects.judges.ask_all import ask_all
@@ -48,11 +49,20 @@ class Passes:
         self._nursery = nursery
         self._on_busy = on_busy
         self.current: Pass | None = None
+        self._gathered: Gathered | None = None
+        """Of the last checkpoint that came to nothing."""
 
     def start(self, transcript: Transcript, config: Config, judge: Judge, boundary: Boundary) -> Pass | None:
         """A pass over this branch, when there is anything to judge or to take out."""
+        is_checkpoint = boundary.phase == "mid-run"
+        if is_checkpoint and self._gathered is not None:
+            self._gathered = grow(self._gathered, transcript, config)
+            if self._gathered is not None and cannot_be_due(self._gathered, transcript):
+                return None
         planned = plan(transcript, config, boundary)
         if not planned.requests and not planned.items.images:
+            if is_checkpoint:
+                self._gathered = gather(transcript, planned)
             return None
         found = Pass(planned, transcript.head)
         self.current = found

@@ -52,11 +52,12 @@ def read_layout(transcript: Transcript, config: Config, boundary: Boundary) -> L
     prices = prices_for(transcript.model, boundary.cost)
     answers = sum(1 for entry in context if entry.role == "assistant" and entry.visible is not None)
     users = [place for place, entry in enumerate(context) if entry.role == "user" and entry.visible is not None]
+    chars = tuple(map(visible_chars, context))
     trusted = trusted_points(transcript, boundary.written, boundary.now)
     return Layout(
         policy=policy_of(transcript.model, config),
         ids=tuple(entry.id for entry in context),
-        chars=tuple(visible_chars(entry) for entry in context),
+        chars=chars,
         last_user=users[-1] if users else -1,
         branch=tuple(entry.id for entry in transcript.entries) if trusted else (),
         trusted=trusted,
@@ -64,7 +65,7 @@ def read_layout(transcript: Transcript, config: Config, boundary: Boundary) -> L
         sure=_sure(transcript, answers, boundary, config),
         prices=prices,
         is_cold=_is_cold(transcript, prices, boundary),
-        at_risk=0.0 if config.original_costs else read_ledger(transcript, prices).at_risk(config),
+        at_risk=0.0 if config.original_costs else read_ledger(transcript, chars, prices).at_risk(config),
         overhead=0 if config.original_costs else _overhead(transcript),
     )
 

@@ -13,7 +13,7 @@ from context_guard.cache.prices import CachePrices
 from context_guard.config import Config
 from context_guard.records import StoredRecord
 from context_guard.sizes import CHARS_PER_TOKEN, visible_chars
-from context_guard.transcript import Entry, Transcript, shown
+from context_guard.transcript import Entry, Transcript
 
 LEAST_CHARS_PER_TOKEN = 2.5
 """Of real sessions: so the bill is rather too small."""
@@ -31,10 +31,12 @@ class Ledger(Struct, frozen=True):
         return max(0.0, config.risk_of_bill * self.bill + won)
 
 
-def read_ledger(transcript: Transcript, prices: CachePrices) -> Ledger:
-    context = shown(transcript)
-    *before, total = accumulate(map(visible_chars, context), initial=0)
-    reads = sum(chars for chars, entry in zip(before, context, strict=True) if _is_answer(entry))
+def read_ledger(transcript: Transcript, chars: tuple[int, ...], prices: CachePrices) -> Ledger:
+    """`chars`: what each entry of the context takes."""
+    *before, total = accumulate(chars, initial=0)
+    reads = sum(
+        read for read, index in zip(before, transcript.context, strict=True) if _is_answer(transcript.entries[index])
+    )
     earned = sum(_earned(transcript, stored, prices) for stored in transcript.records if stored.record.saved_chars > 0)
     shown_bill = reads * prices.read + total * prices.write
     return Ledger(bill=max(shown_bill, _charged(transcript, prices) * LEAST_CHARS_PER_TOKEN), earned=earned)
