@@ -21,8 +21,8 @@ class Anchors(Struct, frozen=True):
 
 def cache_anchors(transcript: Transcript, written: tuple[CachePoint, ...], now: int | None) -> Anchors:
     """For a request that carries edits which no answered request has carried yet; without such edits, none."""
-    places = {entry.id: at for at, entry in enumerate(transcript.entries)}
-    edited = [places[target] for target in pending_edits(transcript) if target in places]
+    targets = frozenset(pending_edits(transcript))
+    edited = [at for at, entry in enumerate(transcript.entries) if entry.id in targets] if targets else []
     if not edited:
         return Anchors()
     first = min(edited)
@@ -35,8 +35,10 @@ def cache_anchors(transcript: Transcript, written: tuple[CachePoint, ...], now: 
 
 def end_of_results(transcript: Transcript, place: int) -> str | None:
     """Id of the call that the last tool result of this entry answers."""
-    raw = transcript.entries[place].raw
-    return next((block.call_id for block in reversed(raw) if isinstance(block, ToolResult)), None)
+    for block in reversed(transcript.entries[place].raw):
+        if isinstance(block, ToolResult):
+            return block.call_id
+    return None
 
 
 def _batch_end(transcript: Transcript, first: int) -> str | None:
