@@ -57,7 +57,7 @@ class Passes:
         is_checkpoint = boundary.phase == "mid-run"
         if is_checkpoint and self._gathered is not None:
             self._gathered = grow(self._gathered, transcript, config)
-            if self._gathered is not None and cannot_be_due(self._gathered, transcript):
+            if self._gathered is not None and cannot_be_due(self._gathered, transcript, boundary):
                 return None
         planned = plan(transcript, config, boundary)
         if not planned.requests and not planned.items.images:

@@ -11,7 +11,7 @@ from context_guard.cache.points import trusted_points
 from context_guard.cache.prices import CachePrices, prices_for
 from context_guard.config import Config
 from context_guard.sizes import CHARS_PER_TOKEN, blocks_chars, visible_chars
-from context_guard.transcript import Model, Transcript, shown
+from context_guard.transcript import Entry, Model, Transcript, shown
 
 CachePolicy = Literal["full", "prefix", "pinned", "unpinned"]
 """How an edit hits the cache. full: any edit loses all of it; prefix: all from the edit on; pinned: all after the
@@ -74,14 +74,24 @@ def _is_cold(transcript: Transcript, prices: CachePrices, boundary: Boundary) ->
     """The last answer marks the last time the cache was touched; while a run goes on it stays warm."""
     if boundary.now is None:
         return boundary.phase == "run-end"
-    times = [entry.time for entry in transcript.entries if entry.role == "assistant" and entry.time is not None]
-    return bool(times) and boundary.now - max(times) > prices.ttl_ms
+    last = last_answer(transcript.entries)
+    return last is not None and boundary.now - last > prices.ttl_ms
+
+
+def last_answer(entries: tuple[Entry, ...]) -> int | None:
+    times = [entry.time for entry in entries if entry.role == "assistant" and entry.time is not None]
+    return max(times, default=None)
+
+
+def sure_requests(answers: int, config: Config) -> int:
+    """Mid-run a share of the answers so far."""
+    return max(1, int(answers * config.sure_share))
 
 
 def _sure(transcript: Transcript, answers: int, boundary: Boundary, config: Config) -> int:
-    """Mid-run a share of the answers so far. At run end that share of the prompts, each as short as the shortest."""
+    """At run end that share of the prompts, each as short as the shortest."""
     if boundary.phase == "mid-run":
-        return max(1, int(answers * config.sure_share))
+        return sure_requests(answers, config)
     runs: list[int] = []
     for entry in transcript.entries:
         if entry.role == "user":
