@@ -286,6 +286,31 @@ def test_a_slow_judge_adds_nothing_to_the_end_of_a_run(home: PiHome, project: Pa
             assert len([entry for entry in pi.entries() if entry["type"] == "custom"]) == 1
 
 
+def test_a_judge_that_pi_is_logged_in_to_needs_no_key_of_ours(
+    home: PiHome, project: Path, provider: ScriptedProvider
+) -> None:
+    """Pi asks it and sends its own key; what it would say without that key is that there is none."""
+    provider.play(search(), ANSWER, search("order"), ANSWER)
+    home.settle(model="typesafe/jev-latest", settleWaitMs=30_000, pruneExchanges=False)
+    with SlowJudge(0.1) as judge:
+        home.redirect("typesafe", f"{judge.server.url}/v1")
+        with home.start(project) as pi:
+            pi.prompt(QUESTION)
+            assert edits(pi) == []
+            assert judge.server.requests == []
+        home.log_in("typesafe", judge.server.key)
+        with home.start(project) as pi:
+            pi.prompt("Who sends an order?")
+            assert len(edits(pi)) == 1
+            (record,) = (entry["data"] for entry in pi.entries() if entry["type"] == "custom")
+            assert record["model"] == "typesafe/jev-latest"
+            assert judge.server.key not in json.dumps(pi.events)
+        assert all(sent.headers["authorization"] == f"Bearer {judge.server.key}" for sent in judge.server.requests)
+        assert judge.server.requests != []
+    told = [*home.sessions.glob("*"), home.agent / "context-guard.json"]
+    assert not any(judge.server.key in file.read_text("utf-8") for file in told)
+
+
 def test_a_prompt_that_comes_before_the_verdict_gets_it_at_its_next_boundary(
     home: PiHome, project: Path, provider: ScriptedProvider
 ) -> None:
