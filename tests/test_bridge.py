@@ -11,9 +11,10 @@ from build import lines
 from pi_sessions import HEADER, calling, result, session_bytes, user
 
 from context_guard.formats.pi_entries import PIN_TYPE
+from context_guard.stages import plan
 from context_guard.text import MARKER
 from context_guard_effects.judges.local import LocalJudge
-from context_guard_effects.pi_bridge import server
+from context_guard_effects.pi_bridge import passes, server
 
 OUTPUT = lines(150) + "\nsrc/pool.py:3: the pool is made here, with 12 lanes\n" + lines(150)
 """Short enough to be judged without a thread, which would not stop the clock of these tests."""
@@ -74,6 +75,21 @@ async def test_a_run_end_gets_its_drafts(file: Path, agent: dict[str, str]) -> N
         leaf = append(file, *reply["drafts"])
         assert (await pi.call("status", sync=at(file, leaf)))["status"][0][1].startswith("🛡 −")
         assert (await pi.call("boundary", phase="run-end", sync=at(file, leaf)))["drafts"] == []
+
+
+async def test_of_a_turn_with_nothing_to_do_only_the_turn_is_looked_at(
+    file: Path, agent: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Until a prompt comes; and another session, or the same one elsewhere in its tree, is looked at by itself."""
+    looks = []
+    monkeypatch.setattr(passes, "plan", lambda *given: looks.append(given) or plan(*given))
+    more = (calling("b", "d"), result("q", "d", "ok"), calling("e", "f"), result("o", "f", "ok"))
+    file.write_bytes(session_bytes(*RUN[:3], *more, user("v", "Faster."), calling("g", "h"), result("p", "h", "ok")))
+    async with bridge(agent) as pi:
+        for leaf, looked in (("r", 1), ("q", 1), ("o", 1), ("p", 2), ("q", 3)):
+            assert (await pi.call("boundary", phase="mid-run", sync=at(file, leaf)))["drafts"] == []
+            await pi.call("status", sync=at(file, leaf))
+            assert looked == len(looks)
 
 
 async def test_while_judging_the_status_bar_says_so(file: Path, agent: dict[str, str]) -> None:

@@ -59,15 +59,20 @@ class Passes:
             self._gathered = grow(self._gathered, transcript, config)
             if self._gathered is not None and cannot_be_due(self._gathered, transcript, boundary):
                 return None
+            self._gathered = None
         planned = plan(transcript, config, boundary)
         if not planned.requests and not planned.items.images:
             if is_checkpoint:
-                self._gathered = gather(transcript, planned)
+                self._nursery.start_soon(self._gather, transcript, planned)
             return None
         found = Pass(planned, transcript.head)
         self.current = found
         self._nursery.start_soon(self._run, found, judge)
         return found
+
+    async def _gather(self, transcript: Transcript, planned: Plan) -> None:
+        """As a task of its own it comes after the reply, which nothing then holds up."""
+        self._gathered = gather(transcript, planned)
 
     async def _run(self, found: Pass, judge: Judge) -> None:
         config = found.plan.config

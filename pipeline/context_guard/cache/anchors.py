@@ -4,7 +4,7 @@ from msgspec import Struct
 
 from context_guard.cache.points import CachePoint, trusted_points
 from context_guard.memory import pending_edits
-from context_guard.transcript import ToolResult, Transcript
+from context_guard.transcript import Entry, ToolResult, Transcript
 
 BESIDE = ("meta", "note", "summary")
 """Entries that do not end a batch of tool results: the host adds them between messages."""
@@ -35,7 +35,11 @@ def cache_anchors(transcript: Transcript, written: tuple[CachePoint, ...], now: 
 
 def end_of_results(transcript: Transcript, place: int) -> str | None:
     """Id of the call that the last tool result of this entry answers."""
-    for block in reversed(transcript.entries[place].raw):
+    return last_call(transcript.entries[place])
+
+
+def last_call(entry: Entry) -> str | None:
+    for block in reversed(entry.raw):
         if isinstance(block, ToolResult):
             return block.call_id
     return None

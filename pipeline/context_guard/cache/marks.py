@@ -107,6 +107,8 @@ def marked_results(body: Body) -> tuple[str, ...]:
 
 def normal_id(call_id: str) -> str:
     """A tool call's id as hosts rewrite it for Anthropic, which takes no other characters and no longer ones."""
+    if len(call_id) <= MAX_ID and call_id.isascii() and call_id.isidentifier():  # nearly all, and far quicker
+        return call_id
     return _ODD.sub("_", call_id)[:MAX_ID]
 
 

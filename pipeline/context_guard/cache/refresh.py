@@ -5,7 +5,7 @@ from itertools import accumulate
 
 from msgspec.structs import replace
 
-from context_guard.cache.anchors import end_of_results
+from context_guard.cache.anchors import last_call
 from context_guard.cache.marks import Body, marked_results, normal_id
 from context_guard.cache.points import MAX_POINTS, TTL_MS, CachePoint, unchanged_points
 from context_guard.sizes import visible_chars
@@ -90,10 +90,8 @@ def _entries_of_calls(transcript: Transcript, wanted: frozenset[str]) -> dict[st
         return {}
     ends = [
         (name, entry.id)
-        for place, entry in enumerate(transcript.entries)
-        if entry.raw
-        and (call_id := end_of_results(transcript, place)) is not None
-        and (name := normal_id(call_id)) in wanted
+        for entry in transcript.entries
+        if entry.raw and (call_id := last_call(entry)) is not None and (name := normal_id(call_id)) in wanted
     ]
     times = Counter(call_id for call_id, _ in ends)
     return {call_id: entry_id for call_id, entry_id in ends if times[call_id] == 1}
