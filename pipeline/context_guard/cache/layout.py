@@ -79,8 +79,8 @@ def _is_cold(transcript: Transcript, prices: CachePrices, boundary: Boundary) ->
 
 
 def last_answer(entries: tuple[Entry, ...]) -> int | None:
-    times = [entry.time for entry in entries if entry.role == "assistant" and entry.time is not None]
-    return max(times, default=None)
+    """Its time, of the latest by the clock."""
+    return max([entry.time for entry in entries if entry.role == "assistant" and entry.time is not None], default=None)
 
 
 def sure_requests(answers: int, config: Config) -> int:

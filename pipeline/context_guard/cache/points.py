@@ -42,8 +42,9 @@ def unchanged_points(transcript: Transcript, points: tuple[CachePoint, ...]) -> 
     """The points, each with its place, up to which the prefix is still what it was when they were written."""
     if not points:
         return ()
-    places = {entry.id: at for at, entry in enumerate(transcript.entries)}
-    summary = max((at for at, entry in enumerate(transcript.entries) if entry.role == "summary"), default=-1)
+    entries = transcript.entries
+    places = {entry.id: at for at, entry in enumerate(entries)}
+    summary = next((at for at in range(len(entries) - 1, -1, -1) if entries[at].role == "summary"), -1)
     edits = tuple((edit.at, places.get(edit.target, -1)) for edit in transcript.edits)
     return tuple(
         (point, places[point.entry_id])
