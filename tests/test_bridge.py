@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import trio
+import trio.testing
 from bridge_client import Json, agent_environment, bridge
 from build import lines
 from pi_sessions import HEADER, calling, result, session_bytes, user
@@ -90,6 +91,13 @@ async def test_of_a_turn_with_nothing_to_do_only_the_turn_is_looked_at(
             assert (await pi.call("boundary", phase="mid-run", sync=at(file, leaf)))["drafts"] == []
             await pi.call("status", sync=at(file, leaf))
             assert looked == len(looks)
+
+        ahead = {"messages": [{"role": "user", "content": "x"}]}
+        for type, leaf, looked in (("outgoing", "v", 4), ("boundary", "p", 4), ("outgoing", "p", 4)):
+            fields = {"skeleton": ahead} if type == "outgoing" else {"phase": "mid-run"}
+            await pi.call(type, sync=at(file, leaf), **fields)
+            await trio.testing.wait_all_tasks_blocked()
+            assert looked == len(looks), "while the model thinks, the next turn's end is made ready"
 
 
 async def test_while_judging_the_status_bar_says_so(file: Path, agent: dict[str, str]) -> None:

@@ -18,6 +18,7 @@ from context_guard.drafts import Append, Draft
 from context_guard.fitting import refused_targets
 from context_guard.formats.pi_edits import draft_body
 from context_guard.local_judge import Settings
+from context_guard.records import Phase
 from context_guard.savings import State, count_savings, status_parts
 from context_guard.transcript import Model, Transcript
 from context_guard_effects.judges.local import LocalJudge
@@ -39,6 +40,7 @@ from context_guard_effects.pi_bridge.protocol import (
     ProtocolError,
     Recall,
     Status,
+    Sync,
     read_message,
     write_line,
 )
@@ -145,6 +147,17 @@ class Bridge:
         except Exception as error:  # the bridge lives on, and Pi goes on unguarded for this once
             reply = {"error": _defect(error)}
         self._send({"id": message.id, **reply})
+        if isinstance(message, Outgoing):
+            self._passes.look_ahead(transcript, self._config, self._moment("mid-run", message.sync))
+
+    def _moment(self, phase: Phase, sync: Sync) -> Moment:
+        return Moment(
+            phase=phase,
+            now=self._now(),
+            written=self._written,
+            cost=sync.model.prices if sync.model is not None else None,
+            has_judge=self._judge is not None,
+        )
 
     async def _answer_later(self, message: Boundary | Late | Command, transcript: Transcript) -> None:
         try:
@@ -178,13 +191,7 @@ class Bridge:
             transcript,
             self._config,
             self._judge or LocalJudge(),  # which is asked nothing where there is none
-            Moment(
-                phase=message.phase,
-                now=self._now(),
-                written=self._written,
-                cost=message.sync.model.prices if message.sync.model is not None else None,
-                has_judge=self._judge is not None,
-            ),
+            self._moment(message.phase, message.sync),
         )
         if started is None:
             return _drafts(late, dropped)
