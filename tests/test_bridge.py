@@ -12,7 +12,7 @@ from build import lines
 from pi_sessions import HEADER, calling, result, session_bytes, user
 
 from context_guard.formats.pi_entries import PIN_TYPE
-from context_guard.stages import plan
+from context_guard.stages import Plan, plan
 from context_guard.text import MARKER
 from context_guard_effects.judges.local import LocalJudge
 from context_guard_effects.pi_bridge import passes, server
@@ -82,20 +82,23 @@ async def test_of_a_turn_with_nothing_to_do_only_the_turn_is_looked_at(
     file: Path, agent: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Until a prompt comes; and another session, or the same one elsewhere in its tree, is looked at by itself."""
-    looks = []
-    monkeypatch.setattr(passes, "plan", lambda *given: looks.append(given) or plan(*given))
+    looks: list[Plan] = []
+    skeleton = {"messages": [{"role": "user", "content": "x"}]}
+
+    def counted(*given: Any) -> Plan:
+        looks.append(plan(*given))
+        return looks[-1]
+
+    monkeypatch.setattr(passes, "plan", counted)
     more = (calling("b", "d"), result("q", "d", "ok"), calling("e", "f"), result("o", "f", "ok"))
     file.write_bytes(session_bytes(*RUN[:3], *more, user("v", "Faster."), calling("g", "h"), result("p", "h", "ok")))
     async with bridge(agent) as pi:
         for leaf, looked in (("r", 1), ("q", 1), ("o", 1), ("p", 2), ("q", 3)):
             assert (await pi.call("boundary", phase="mid-run", sync=at(file, leaf)))["drafts"] == []
-            await pi.call("status", sync=at(file, leaf))
             assert looked == len(looks)
 
-        ahead = {"messages": [{"role": "user", "content": "x"}]}
-        for type, leaf, looked in (("outgoing", "v", 4), ("boundary", "p", 4), ("outgoing", "p", 4)):
-            fields = {"skeleton": ahead} if type == "outgoing" else {"phase": "mid-run"}
-            await pi.call(type, sync=at(file, leaf), **fields)
+        for type, leaf, looked in (("outgoing", "v", 4), ("boundary", "p", 4), ("status", "p", 4), ("status", "r", 5)):
+            await pi.call(type, sync=at(file, leaf), phase="mid-run", skeleton=skeleton)
             await trio.testing.wait_all_tasks_blocked()
             assert looked == len(looks), "while the model thinks, the next turn's end is made ready"
 

@@ -302,7 +302,8 @@ export default function (pi) {
   });
 
   on("before_provider_request", async ({ payload }) => {
-    if (ctx.model?.api !== "anthropic-messages" || !Array.isArray(payload?.messages)) return;
+    // Not awaited: Python looks ahead while the model thinks.
+    if (ctx.model?.api !== "anthropic-messages" || !Array.isArray(payload?.messages)) return void redraw();
     const reply = await call("outgoing", { skeleton: skeleton(payload) });
     for (const { path, control } of reply?.changes ?? []) mark(payload, path, control);
   });

@@ -73,7 +73,7 @@ class Hello(Message, frozen=True, tag="hello"):
 
 
 class Status(Message, frozen=True, tag="status"):
-    """What to show in the status bar now."""
+    """What to show in the status bar now. Sent, too, when a request goes out that gets no marks."""
 
 
 class OtherDraft(Struct, frozen=True, rename="camel"):

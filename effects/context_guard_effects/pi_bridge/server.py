@@ -147,7 +147,7 @@ class Bridge:
         except Exception as error:  # the bridge lives on, and Pi goes on unguarded for this once
             reply = {"error": _defect(error)}
         self._send({"id": message.id, **reply})
-        if isinstance(message, Outgoing):
+        if isinstance(message, Outgoing | Status):
             self._passes.look_ahead(transcript, self._config, self._moment("mid-run", message.sync))
 
     def _moment(self, phase: Phase, sync: Sync) -> Moment:
