@@ -49,6 +49,23 @@ def test_a_fault_is_named(fault: Fault) -> None:
 
 
 @each_fault
+def test_a_finding_is_told_in_whole_sentences(fault: Fault, tmp_path: Path) -> None:
+    """Whatever words the rule behind it has: one full stop ends each line."""
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(broken(fault))
+    told = guard("doctor", path).stdout
+    assert ".." not in told.replace(str(path), "").replace("…", "")
+
+
+def test_a_line_behind_a_byte_order_mark_says_so() -> None:
+    found = {finding.kind: finding.what for finding in findings(broken(FAULTS["a mark in the middle"]))}
+    assert found["broken-line"].endswith(": a byte order mark stands in front of it")
+    assert [finding.what for finding in findings(broken(FAULTS["the file in UTF-16"]))] == [
+        "The file begins with a byte order mark: UTF-16"
+    ]
+
+
+@each_fault
 def test_what_can_be_mended_is_mended_by_appending(fault: Fault) -> None:
     """A second look at the longer file finds nothing urgent, and the repaired file needs no further repair."""
     data = broken(fault)

@@ -4,7 +4,7 @@ from msgspec import Struct
 
 from context_guard.cache.points import CachePoint, trusted_points
 from context_guard.memory import pending_edits
-from context_guard.transcript import ToolResult, Transcript
+from context_guard.transcript import Entry, ToolResult, Transcript
 
 BESIDE = ("meta", "note", "summary")
 """Entries that do not end a batch of tool results: the host adds them between messages."""
@@ -23,8 +23,8 @@ class Anchors(Struct, frozen=True):
 
 def cache_anchors(transcript: Transcript, written: tuple[CachePoint, ...], now: int | None) -> Anchors:
     """For a request that carries edits which no answered request has carried yet; without such edits, none."""
-    places = {entry.id: at for at, entry in enumerate(transcript.entries)}
-    edited = [places[target] for target in pending_edits(transcript) if target in places]
+    targets = frozenset(pending_edits(transcript))
+    edited = [at for at, entry in enumerate(transcript.entries) if entry.id in targets] if targets else []
     if not edited:
         return Anchors()
     first = min(edited)
@@ -40,8 +40,14 @@ def cache_anchors(transcript: Transcript, written: tuple[CachePoint, ...], now: 
 
 def end_of_results(transcript: Transcript, place: int) -> str | None:
     """Id of the call that the last tool result of this entry answers."""
-    raw = transcript.entries[place].raw
-    return next((block.call_id for block in reversed(raw) if isinstance(block, ToolResult)), None)
+    return last_call(transcript.entries[place])
+
+
+def last_call(entry: Entry) -> str | None:
+    for block in reversed(entry.raw):
+        if isinstance(block, ToolResult):
+            return block.call_id
+    return None
 
 
 def _batch_end(transcript: Transcript, first: int) -> str | None:
