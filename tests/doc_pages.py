@@ -8,6 +8,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -78,7 +79,7 @@ def links(page: str) -> Iterator[Link]:
 
 def anchors(page: str) -> frozenset[str]:
     """Of its headings, as far as the code host and the site agree on them."""
-    titles = [_plain(token) for above, token in zip(tokens(page), tokens(page)[1:]) if above.type == "heading_open"]
+    titles = [_plain(token) for above, token in pairwise(tokens(page)) if above.type == "heading_open"]
     return frozenset(_numbered(map(_of_code_host, titles))) & frozenset(_numbered(map(_of_site, titles)))
 
 

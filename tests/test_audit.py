@@ -188,6 +188,18 @@ def test_every_host_is_found_in_a_folder_and_nothing_is_changed(tmp_path: Path) 
     assert before == {it: it.read_bytes() for it in tmp_path.rglob("*") if it.is_file()}
 
 
+def test_a_large_session_does_not_come_last() -> None:
+    """Two processes that take what is next end together, as far as sizes tell; all others stay in their order."""
+    units = [Unit(f"{at}", size=size) for at, size in enumerate([1] * 20 + [10])]
+    assert units == pool.in_turn(units, 1)
+    turn = pool.in_turn(units, 2)
+    assert [units[-1], *units[:-1]] == turn
+    busy = [0, 0]
+    for unit in turn:
+        busy[busy.index(min(busy))] += unit.size
+    assert [15, 15] == busy
+
+
 def test_two_processes_find_what_one_finds(tmp_path: Path) -> None:
     write_all(tmp_path, TURNS)
     run = guard("audit", tmp_path, "--json", "--jobs", 2)

@@ -55,7 +55,7 @@ def test_a_snippet_runs_as_it_stands(example: Example) -> None:
 
 @pytest.mark.parametrize("example", of_language("sh"), ids=str)
 def test_commands_run_as_they_stand(example: Example, tmp_path: Path) -> None:
-    """In a checkout with what they name: SESSION is a session, ENTRY one of its entries, a remote judge a scripted one."""
+    """In a checkout with what they name: SESSION, ENTRY; a remote judge is a scripted one."""
     make_world(tmp_path, example.code)
 
     async def run() -> list[tuple[str, int, str]]:

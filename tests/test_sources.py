@@ -43,7 +43,7 @@ def test_a_session_of_any_host_is_judged_alike(folder: Path, name: str, tmp_path
     """Explained, as a stage, a trace, a page, a case, compared and recalled; the session keeps its bytes."""
     path = folder / name
     before = {it: it.read_bytes() for it in folder.rglob("*") if it.is_file()}
-    entry = [it.id for it in open_session(path, None).transcript.entries if it.role == "tool"][0]
+    entry = next(it.id for it in open_session(path, None).transcript.entries if it.role == "tool")
     explained = guard("explain", path, entry)
     assert (0, "") == (explained.exit_code, explained.stderr)
     assert "distilled (chunks): large item of a run-end pass" in explained.stdout
@@ -89,15 +89,14 @@ def with_two_sessions(folder: Path) -> Path:
     with sqlite3.connect(path) as database:
         database.execute("INSERT INTO session SELECT 'ses_0', NULL, directory, version, time_updated - 9 FROM session")
         database.execute("INSERT INTO message SELECT 'm-' || id, 'ses_0', data FROM message")
-        database.execute("INSERT INTO part SELECT 'p-' || id, 'm-' || message_id, 'ses_0', replace(data, 'make_pool', 'make_socket') FROM part")
+        other = "replace(data, 'make_pool', 'make_socket')"
+        database.execute(f"INSERT INTO part SELECT 'p-' || id, 'm-' || message_id, 'ses_0', {other} FROM part")
     database.close()
     return path
 
 
 @pytest.mark.parametrize("make", [with_a_sub_agent, with_two_sessions])
-def test_of_several_sessions_one_is_taken_and_the_others_are_told(
-    make: Callable[[Path], Path], tmp_path: Path
-) -> None:
+def test_of_several_sessions_one_is_taken_and_the_others_are_told(make: Callable[[Path], Path], tmp_path: Path) -> None:
     """The main one or the last to change; another by its name, or by an entry that it alone has."""
     path = make(tmp_path)
     run = guard("status", path)

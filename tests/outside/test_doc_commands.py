@@ -6,7 +6,6 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -69,13 +68,13 @@ class World:
 
 
 @pytest.fixture(scope="module")
-def clone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def clone(tmp_path_factory: pytest.TempPathFactory) -> World:
     world = World(tmp_path_factory.mktemp("docs"))
     first = world.run("pip install --quiet --disable-pip-version-check .")
     if NO_INDEX in first.stderr:
         pytest.skip(f"a package index is needed: {first.stderr.strip()[-300:]}")
     assert first.returncode == 0, first.stderr
-    yield world
+    return world
 
 
 @pytest.mark.parametrize("example", MARKED, ids=str)

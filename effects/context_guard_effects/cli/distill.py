@@ -97,8 +97,8 @@ def _append(source: "Source", distilled: "Distilled") -> int:
 def _of_pi(source: "Source") -> "SessionFile":
     if source.file is None:
         raise Stop(
-            f"nothing was written: only sessions of Pi have room for edits, and this one is of {source.transcript.host}. "
-            "What stays there is shown without --write; `context-guard install` guards its agent.",
+            "nothing was written: only sessions of Pi have room for edits, and this one is of "
+            f"{source.transcript.host}. What would stay of it is shown without --write.",
             UNWRITABLE,
         )
     return source.file
