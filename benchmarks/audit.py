@@ -17,17 +17,19 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from recorded_sessions import LINE_HOSTS, Turn
-
 from context_guard.cost.audit import Terms
 from context_guard_effects.audit.pool import audit_all
 from context_guard_effects.audit.units import Unit, find_units
 from context_guard_effects.audit.work import audit_unit
-from context_guard_effects.testing import made_output
 
 
 def write_sessions(folder: Path, count: int) -> None:
     """Each has 40 requests and 32 outputs of some 15 kB."""
+    # here, since every process of the pool imports this module, and the command line's does not bring these along
+    from recorded_sessions import LINE_HOSTS, Turn
+
+    from context_guard_effects.testing import made_output
+
     for number in range(count):
         turns = tuple(
             Turn(
