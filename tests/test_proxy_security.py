@@ -138,6 +138,7 @@ def test_with_a_token_every_request_needs_it() -> None:
     assert 401 == refused.status
     assert access.check({"host": "guard.example", "x-context-guard-token": "wrong"}) == refused
     assert access.check({"host": "guard.example", "x-context-guard-token": "secret"}) is None
+    assert access.check({"host": "10.0.0.7:8484"}, is_health=True) is None
 
 
 @pytest.mark.parametrize("path", ["/fake/../x", "/%2e%2e/x", "/a/%2E%2e%2fb", "/a/..;/b", "/a/./b", "/a%5c..%5cb"])

@@ -30,6 +30,7 @@ from context_guard_effects.proxy.reading import ReadReply, pass_back
 from context_guard_effects.proxy.rewrite import Rewriter, Rewritten
 from context_guard_effects.proxy.upstream import Answer, Bytes, Client, Upstream, UpstreamError, end_to_end
 
+HEALTH_PATH = "/healthz"
 STATUS_PATH = "/context-guard/status"
 BODIES = 16
 """Requests that are read and rewritten at a time; others wait with their bytes on the way."""
@@ -77,7 +78,7 @@ class Proxy:
         if scope["type"] == "websocket":
             raise Refused(Refusal(426, "websocket", "WebSockets are not passed on: use the HTTP transport."))
         named = by_name(scope["headers"])
-        if (refusal := self._settings.access.check(named)) is not None:
+        if (refusal := self._settings.access.check(named, scope["path"] == HEALTH_PATH)) is not None:
             raise Refused(refusal)
         own = self._own(scope)
         if own is not None:
@@ -104,7 +105,7 @@ class Proxy:
             return None
         notes = self.parts.notes
         match scope["path"]:
-            case "/healthz":
+            case path if path == HEALTH_PATH:
                 return PlainTextResponse("ok\n")
             case "/metrics":
                 return Response(notes.metrics.text(), media_type=CONTENT_TYPE)

@@ -23,9 +23,14 @@ class Access(Struct, frozen=True):
     token: str = ""
     """What every request has to bring; then the proxy may be called by any name."""
 
-    def check(self, headers: Mapping[str, str]) -> Refusal | None:
-        """`headers` by their names in lower case."""
-        if self.token and not hmac.compare_digest(self.token.encode(), headers.get(TOKEN_HEADER, "").encode()):
+    def check(self, headers: Mapping[str, str], is_health: bool = False) -> Refusal | None:
+        """`headers` by their names in lower case. Whether the proxy is well may be asked without a token: balancers
+        have none."""
+        if (
+            self.token
+            and not is_health
+            and not hmac.compare_digest(self.token.encode(), headers.get(TOKEN_HEADER, "").encode())
+        ):
             return Refusal(401, "token", f"This proxy takes only requests with its token in {TOKEN_HEADER}.")
         if not self.token and not is_loopback(_host(headers.get("host", ""))):
             says = "This proxy is asked under another name than this machine's own: use 127.0.0.1 or localhost."
