@@ -17,7 +17,7 @@ from kill_writers import kill_writers
 from context_guard.edit_log import LoggedPass, Omitted, Pinned, RawImage, RawOutput, Replaced, Restored, Unpinned
 from context_guard.hidden import mentioned
 from context_guard.records import ItemResult, Record
-from context_guard_effects.store import Store, StoreError, blobs, default_path, memory_store, open_store
+from context_guard_effects.store import Store, StoreError, blobs, default_place, memory_store, open_store
 from context_guard_effects.store.connect import migrate
 from context_guard_effects.store.schema import MIGRATIONS
 from context_guard_effects.testing.store_conformance import CHECKS, SHARED_CHECKS, Check, Clock, output, replaced
@@ -151,9 +151,9 @@ def test_only_the_user_may_read_it(path: Path) -> None:
 
 def test_it_lies_with_the_data_of_the_user(tmp_path: Path) -> None:
     """Unless the environment names another file."""
-    assert "context-guard" in default_path({}).parts
-    assert tmp_path / "x.db" == default_path({"CONTEXT_GUARD_STORE": str(tmp_path / "x.db")})
-    assert default_path({}) == default_path({"CONTEXT_GUARD_STORE": ""})
+    assert "context-guard" in default_place({}).parts
+    assert tmp_path / "x.db" == default_place({"CONTEXT_GUARD_STORE": str(tmp_path / "x.db")})
+    assert default_place({}) == default_place({"CONTEXT_GUARD_STORE": ""})
 
 
 @pytest.mark.parametrize(
@@ -270,7 +270,7 @@ def test_what_cannot_be_read_back_is_undone(path: Path, monkeypatch: pytest.Monk
     with open_store(path) as store:
         before = store.find(["a", "new"])
         with monkeypatch.context() as broken:
-            broken.setattr(blobs, "_pack", lambda data: ("plain", data[:-1]))
+            broken.setattr(blobs, "pack", lambda data: ("plain", data[:-1]))
             with pytest.raises(StoreError, match="damaged"):
                 store.keep(replaced("a", "new"), (output("a"), output("new")))
         assert before == store.find(["a", "new"])

@@ -3,7 +3,6 @@
 import signal
 import sys
 import time
-from pathlib import Path
 
 import trio
 from msgspec import Struct
@@ -13,13 +12,13 @@ from context_guard_effects.proxy.app import Settings
 from context_guard_effects.proxy.logs import Log
 from context_guard_effects.proxy.server import Plan, serve
 from context_guard_effects.proxy.worker import Setup, Worker
-from context_guard_effects.store import open_store
+from context_guard_effects.store import Place, given_as, open_store
 
 
 class Start(Struct, frozen=True):
     host: str
     port: int
-    store: Path
+    store: Place
     judge: str
     settings: Settings
     http2: bool
@@ -37,7 +36,7 @@ async def _run(start: Start) -> None:
     except OSError as error:
         said = (error.strerror or str(error)).lower()
         raise Stop(f"cannot listen on {start.host}:{start.port}: {said}", UNWRITABLE) from error
-    worker = Worker(Setup(str(start.store), start.judge, start.settings.config))
+    worker = Worker(Setup(given_as(start.store), start.judge, start.settings.config))
     log = Log(level=start.level)
     with open_store(start.store) as store:
         plan = Plan(start.settings, store, worker.run, log, start.http2)

@@ -7,7 +7,7 @@ the same store open, loses it.
 
 from collections.abc import Collection
 from datetime import timedelta
-from typing import Protocol
+from typing import Protocol, Self
 
 from msgspec import Struct
 
@@ -112,3 +112,11 @@ class Store(Protocol):
         ...
 
     def close(self) -> None: ...
+
+
+class OpenStore(Store, Protocol):
+    """A store of this package: closed at the end of a `with`."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *_: object) -> None: ...
