@@ -29,7 +29,7 @@ class Missing(Exception):
 class Cluster:
     """Superuser `postgres` without a password on the socket; everybody else by password over TCP."""
 
-    def __init__(self, folder: Path, bin: Path) -> None:
+    def __init__(self, folder: Path, bin: Path, settings: str) -> None:
         self.folder, self._bin = folder, bin
         self.data, self.certificate = folder / "data", folder / "server.crt"
         with socket.socket() as free:
@@ -39,7 +39,7 @@ class Cluster:
         (self.data / "pg_hba.conf").write_text("local all postgres trust\nhost all all 127.0.0.1/32 scram-sha-256\n")
         with (self.data / "postgresql.conf").open("a") as file:
             file.write(f"port = {self.port}\nlisten_addresses = '127.0.0.1'\nunix_socket_directories = '{folder}'\n")
-            file.write("max_connections = 60\n")
+            file.write(f"max_connections = 60\n{settings}\n")
 
     def start(self) -> None:
         self._run("pg_ctl", "start", "-w", "-D", str(self.data), "-l", str(self.folder / "log"))
@@ -47,6 +47,10 @@ class Cluster:
     def stop(self, mode: str = "fast") -> None:
         """`immediate` is a crash: the next start recovers from the log."""
         self._run("pg_ctl", "stop", "-w", "-D", str(self.data), "-m", mode)
+
+    @property
+    def is_running(self) -> bool:
+        return (self.data / "postmaster.pid").exists()
 
     def use_tls(self) -> None:
         """With a certificate of its own for 127.0.0.1; before it starts."""
@@ -96,20 +100,20 @@ class Cluster:
 
 
 @contextmanager
-def running_cluster(tls: bool = False) -> Iterator[Cluster]:
-    """Raises Missing. In a short path: that of a socket has at most 107 bytes."""
+def running_cluster(tls: bool = False, settings: str = "fsync = off") -> Iterator[Cluster]:
+    """Without fsync it is fast, and what it has written still outlives its processes. Raises Missing. In a short path: that of a socket has at most 107 bytes."""
     with tempfile.TemporaryDirectory(prefix="cg-pg-") as name:
         folder = Path(name)
         if os.getuid() == 0:
             shutil.chown(folder, "postgres", "postgres")
-        cluster = Cluster(folder, find_programs())
+        cluster = Cluster(folder, find_programs(), settings)
         if tls:
             cluster.use_tls()
         cluster.start()
         try:
             yield cluster
         finally:
-            cluster.stop("immediate") if (cluster.data / "postmaster.pid").exists() else None
+            cluster.stop("immediate") if cluster.is_running else None
 
 
 def find_programs() -> Path:

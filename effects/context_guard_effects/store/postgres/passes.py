@@ -18,6 +18,7 @@ REMEMBERED = 256
 Key = tuple[int, bytes]
 """Place in the log, and SHA-256 of the content."""
 
+LOCK = "SELECT pg_advisory_xact_lock(%s, %s)"
 MENTIONING = """
 SELECT seq, body FROM context_guard.pass
 WHERE seq IN (SELECT seq FROM context_guard.mention WHERE id = ANY(%s))
@@ -46,7 +47,7 @@ class Decoded:
 def put_pass(db: Db, pass_: LoggedPass, body: bytes, needed: Collection[str], now: int) -> tuple[int, str]:
     """Its place in the log, and the number of the transaction; its content is there. From here on every other writer
     waits for this transaction to end. `needed`: the outputs that have to stay while the pass does."""
-    db.execute("SELECT pg_advisory_xact_lock(%s, %s)", PLACES)
+    db.execute(LOCK, PLACES)
     insert = (
         "INSERT INTO context_guard.pass (session, is_word, kept_at, body) VALUES (%s, %s, %s, %s)"
         " RETURNING seq, pg_current_xact_id()::text"

@@ -44,7 +44,7 @@ def _expire_outputs(db: Db, now: int) -> int:
     db.execute(
         f"DELETE FROM context_guard.image WHERE output IN (SELECT id FROM context_guard.output WHERE {UNNEEDED})"
     )
-    return db.execute(f"DELETE FROM context_guard.output WHERE {UNNEEDED}").rowcount
+    return int(db.execute(f"DELETE FROM context_guard.output WHERE {UNNEEDED}").rowcount)
 
 
 def _delete_unused(db: Db) -> int:
