@@ -101,7 +101,8 @@ class Cluster:
 
 @contextmanager
 def running_cluster(tls: bool = False, settings: str = "fsync = off") -> Iterator[Cluster]:
-    """Without fsync it is fast, and what it has written still outlives its processes. Raises Missing. In a short path: that of a socket has at most 107 bytes."""
+    """Without fsync it is fast, and what it has written still outlives its processes. In a short path: that of a socket
+    has at most 107 bytes. Raises Missing."""
     with tempfile.TemporaryDirectory(prefix="cg-pg-") as name:
         folder = Path(name)
         if os.getuid() == 0:

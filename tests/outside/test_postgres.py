@@ -193,6 +193,35 @@ def test_a_reader_never_sees_a_place_before_an_earlier_one(
     assert late > 0
 
 
+def test_a_writer_that_stands_still_holds_up_nobody(place: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The server ends its transaction after a while; the others wait no longer than that, and it is told so."""
+    monkeypatch.setattr(connections, "IDLE_SECONDS", 0.5)
+    with open_store(place) as store, open_store(place) as other:
+        put, told = postgres_store.put_pass, []
+
+        def put_and_stand(*given: object) -> tuple[int, str]:
+            found = put(*given)  # type: ignore[arg-type]
+            if threading.current_thread() is still:
+                time.sleep(1.5)
+            return found
+
+        def keep() -> None:
+            with pytest.raises(StoreError) as caught:
+                store.keep(replaced("a"), (output("a"),))
+            told.append(caught.value.message)
+
+        still = threading.Thread(target=keep)
+        monkeypatch.setattr(postgres_store, "put_pass", put_and_stand)
+        still.start()
+        time.sleep(0.2)
+        begin = time.monotonic()
+        other.keep(replaced("b"), (output("b"),))
+        assert time.monotonic() - begin < 1.2
+        still.join()
+        assert "stood still" in told[0]
+        assert (None, 1) == (other.raw("a"), len(store.find(["a", "b"])))
+
+
 def test_a_fork_opens_a_pool_of_its_own(place: Server) -> None:
     """Parent and child write at once and lose nothing."""
     script = """

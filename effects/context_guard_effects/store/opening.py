@@ -1,6 +1,7 @@
 """Any store by its place: a file of SQLite, or a database on a PostgreSQL server."""
 
 from pathlib import Path
+from threading import Lock
 from typing import overload
 
 from context_guard_effects.store.clock import Clock, now_ms
@@ -32,12 +33,14 @@ class LateStore:
     def __init__(self, place: Place | None) -> None:
         self.place = place or default_place()
         self._store: OpenStore | None = None
+        self._lock = Lock()
 
     def get(self) -> OpenStore:
         """Raises StoreError, as often as it is asked: what is wrong may have been mended meanwhile."""
-        if self._store is None:
-            self._store = open_store(self.place)
-        return self._store
+        with self._lock:
+            if self._store is None:
+                self._store = open_store(self.place)
+            return self._store
 
     def close(self) -> None:
         if self._store is not None:

@@ -4,9 +4,10 @@ from collections.abc import Collection, Iterable
 from hashlib import sha256
 
 from context_guard_effects.store.contents import damaged, pack, unpack
-from context_guard_effects.store.postgres.connect import Db
+from context_guard_effects.store.postgres.connect import Db, add_rows
 
 COLUMNS = "size, packing, data"
+BLOB = {"sha256": "bytea", "size": "bigint", "packing": "text", "data": "bytea"}
 
 
 def put_blobs(db: Db, contents: Iterable[bytes]) -> None:
@@ -18,10 +19,7 @@ def put_blobs(db: Db, contents: Iterable[bytes]) -> None:
     known = {digest for digest, *_ in rows}
     broken = [digest for digest, *packed in rows if unpack(digest, *packed) is None]
     new = [(digest, len(data), *pack(data)) for digest, data in by_digest.items() if digest not in known]
-    if new:
-        insert = f"INSERT INTO context_guard.blob (sha256, {COLUMNS}) VALUES (%s, %s, %s, %b) ON CONFLICT DO NOTHING"
-        with db.cursor() as cursor:
-            cursor.executemany(insert, new)
+    add_rows(db, "blob", BLOB, new)
     for digest in broken:
         _mend(db, digest, by_digest[digest])
 

@@ -2,7 +2,7 @@
 
 import contextlib
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import psycopg
@@ -23,6 +23,9 @@ LONG_SECONDS = 3_600.0
 """A statement of a purge, a check or a migration."""
 LOCK_SECONDS = 60.0
 """How long those wait for passes that are being kept."""
+IDLE_SECONDS = 10.0
+"""How long a transaction may wait for its own process: one that stands still, or whose machine has vanished, would
+hold its locks for ever."""
 CONNECTIONS = 8
 GIVE_UP_SECONDS = 2.0
 """After a server that cannot be reached, until the next request tries anew."""
@@ -87,6 +90,10 @@ def transaction(db: Db, kind: str = "") -> Iterator[None]:
         raise
 
 
+SESSION = """
+SELECT set_config('synchronous_commit', 'on', false), set_config('statement_timeout', %s, false),
+    set_config('idle_in_transaction_session_timeout', %s, false)
+"""
 SNAPSHOT = "ISOLATION LEVEL REPEATABLE READ READ ONLY"
 """Of a transaction in which all statements see the same store."""
 
@@ -97,6 +104,15 @@ def allow(db: Db, seconds: float, lock_seconds: float | None = None) -> None:
     db.execute(limits, (_ms(seconds), _ms(lock_seconds or seconds)))
 
 
+def add_rows(db: Db, table: str, columns: Mapping[str, str], rows: Sequence[Sequence[object]]) -> None:
+    """In their order, but for those that are there; `columns` are named with their types. One statement: after a
+    pipeline, as `executemany` sends one, servers do not end a transaction that stands still."""
+    if rows:
+        arrays = ", ".join(f"%b::{kind}[]" for kind in columns.values())
+        insert = f"INSERT INTO context_guard.{table} ({', '.join(columns)}) SELECT * FROM unnest({arrays})"
+        db.execute(f"{insert} ON CONFLICT DO NOTHING".encode(), [list(column) for column in zip(*rows, strict=True)])
+
+
 def lock_alone(db: Db) -> None:
     """No pass is being kept until the end of the transaction."""
     allow(db, LONG_SECONDS, LOCK_SECONDS)
@@ -104,8 +120,7 @@ def lock_alone(db: Db) -> None:
 
 
 def _configure(db: Db) -> None:
-    limits = "SELECT set_config('statement_timeout', %s, false), set_config('synchronous_commit', 'on', false)"
-    db.execute(limits, (_ms(ASK_SECONDS),))
+    db.execute(SESSION, (_ms(ASK_SECONDS), _ms(IDLE_SECONDS)))
 
 
 def _ms(seconds: float) -> str:

@@ -10,8 +10,10 @@ from context_guard_effects.store.contents import damaged, to_bytes, to_text, unp
 from context_guard_effects.store.encoding import digest_of, taken
 from context_guard_effects.store.port import Expired
 from context_guard_effects.store.postgres.blobs import get_blobs
-from context_guard_effects.store.postgres.connect import Db
+from context_guard_effects.store.postgres.connect import Db, add_rows
 
+OUTPUT = {"id": "bytea", "digest": "bytea", "text": "bytea", "tool": "bytea", "session": "bytea"}
+IMAGE = {"output": "bytea", "place": "integer", "media_type": "bytea", "kind": "text", "data": "bytea"}
 PARTS = """
 SELECT output.id, digest, tool, session, part.*, blob.size, blob.packing, blob.data
 FROM context_guard.output
@@ -36,23 +38,14 @@ def put_outputs(db: Db, raws: Collection[RawOutput]) -> None:
     """Adds those that are not there; their contents are. Raises IdTaken where an id stands for another content."""
     by_id = {raw.id: raw for raw in sorted(raws, key=lambda raw: to_bytes(raw.id))}
     others = {raw.id for raw in raws if digest_of(raw) != digest_of(by_id[raw.id])}
-    insert = (
-        "INSERT INTO context_guard.output (id, digest, text, tool, session) VALUES (%s, %s, %s, %s, %s)"
-        " ON CONFLICT DO NOTHING"
-    )
     new = by_id.keys() - find_stored(db, by_id)
-    with db.cursor() as cursor:
-        cursor.executemany(insert, [_row(raw) for raw in by_id.values() if raw.id in new])
+    add_rows(db, "output", OUTPUT, [_row(raw) for raw in by_id.values() if raw.id in new])
     query = "SELECT id, digest FROM context_guard.output WHERE id = ANY(%s)"
     found = {to_text(id): digest for id, digest in db.execute(query, ([*map(to_bytes, by_id)],)).fetchall()}
     others |= {raw.id for raw in by_id.values() if found.get(raw.id) != digest_of(raw)}
     if others:
         raise taken(sorted(others))
-    images = [row for raw in by_id.values() if raw.id in new for row in _image_rows(raw)]
-    if images:
-        insert = "INSERT INTO context_guard.image VALUES (%s, %s, %s, %s, %s) ON CONFLICT DO NOTHING"
-        with db.cursor() as cursor:
-            cursor.executemany(insert, images)
+    add_rows(db, "image", IMAGE, [row for raw in by_id.values() if raw.id in new for row in _image_rows(raw)])
 
 
 def get_output(db: Db, id: str) -> RawOutput | Expired | None:

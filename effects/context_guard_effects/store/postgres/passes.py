@@ -10,7 +10,7 @@ from context_guard.hidden import is_word, mentioned
 from context_guard_effects.store.contents import damaged, to_bytes, unpack
 from context_guard_effects.store.encoding import decode_pass
 from context_guard_effects.store.postgres.blobs import get_blobs
-from context_guard_effects.store.postgres.connect import PLACES, SNAPSHOT, Db, transaction
+from context_guard_effects.store.postgres.connect import PLACES, SNAPSHOT, Db, add_rows, transaction
 
 REMEMBERED = 256
 """Passes kept decoded: a host asks for those of its conversation before each request. A pass never changes."""
@@ -19,6 +19,7 @@ Key = tuple[int, bytes]
 """Place in the log, and SHA-256 of the content."""
 
 LOCK = "SELECT pg_advisory_xact_lock(%s, %s)"
+MENTION = {"id": "bytea", "seq": "bigint", "needed": "boolean"}
 MENTIONING = """
 SELECT seq, body FROM context_guard.pass
 WHERE seq IN (SELECT seq FROM context_guard.mention WHERE id = ANY(%s))
@@ -55,11 +56,8 @@ def put_pass(db: Db, pass_: LoggedPass, body: bytes, needed: Collection[str], no
     row = db.execute(insert, (to_bytes(pass_.session), is_word(pass_), now, sha256(body).digest())).fetchone()
     assert row is not None
     seq, number = int(row[0]), str(row[1])
-    ids = sorted(mentioned(pass_).union(needed))
-    if ids:
-        with db.cursor() as cursor:
-            rows = [(to_bytes(id), seq, id in needed) for id in ids]
-            cursor.executemany("INSERT INTO context_guard.mention VALUES (%s, %s, %s)", rows)
+    rows = [(to_bytes(id), seq, id in needed) for id in sorted(mentioned(pass_).union(needed))]
+    add_rows(db, "mention", MENTION, rows)
     return seq, number
 
 

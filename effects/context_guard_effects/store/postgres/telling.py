@@ -21,8 +21,12 @@ FAULTS: tuple[tuple[type[Exception] | tuple[type[Exception], ...], str], ...] = 
         "took too long: the server is busy, or a purge or a migration is running. Try again.",
     ),
     (
-        (errors.AdminShutdown, errors.CrashShutdown, errors.CannotConnectNow, errors.IdleInTransactionSessionTimeout),
+        (errors.AdminShutdown, errors.CrashShutdown, errors.CannotConnectNow),
         "is being stopped or started. Try again.",
+    ),
+    (
+        errors.IdleInTransactionSessionTimeout,
+        "has given up a transaction of this process, which stood still in it. Try again.",
     ),
     (errors.DiskFull, "cannot grow: the server's disk is full. Make room, or run `context-guard store purge`."),
     (errors.TooManyConnections, "takes no more connections. Raise max_connections, or run fewer processes."),
