@@ -53,6 +53,7 @@ class Stores(Struct, frozen=True):
     """The place of the next one, empty."""
     wait: Callable[[Place], None]
     """Until nothing works any more for writers that are dead."""
+    pause: float = PAUSE
 
 
 def kill_writers(folder: Path, kills: int, seed: int, stores: Stores | None = None) -> Tally:
@@ -69,7 +70,7 @@ def kill_writers(folder: Path, kills: int, seed: int, stores: Stores | None = No
             _start(writers)
             for _ in range(min(LIVES, kills - tally.kills)):
                 victims = dice.choice((writers[:1], writers[1:], writers))
-                time.sleep(dice.uniform(0, PAUSE))
+                time.sleep(dice.uniform(0, stores.pause))
                 for writer in victims:
                     writer.kill()
                 tally.kills += 1

@@ -84,7 +84,7 @@ def test_only_the_user_may_read_it(path: Path) -> None:
 
 def test_it_lies_with_the_data_of_the_user(tmp_path: Path) -> None:
     """Unless the environment names another file."""
-    assert "context-guard" in default_place({}).parts
+    assert "context-guard" in str(default_place({}))
     assert tmp_path / "x.db" == default_place({"CONTEXT_GUARD_STORE": str(tmp_path / "x.db")})
     assert default_place({}) == default_place({"CONTEXT_GUARD_STORE": ""})
 
@@ -317,4 +317,4 @@ def test_writers_may_be_killed_at_any_point(tmp_path: Path) -> None:
 def test_a_store_is_opened_by_the_name_of_its_file(tmp_path: Path) -> None:
     """A path may be given as a string."""
     with open_store(str(tmp_path / "new" / "store.db")) as store:
-        assert store.path == tmp_path / "new" / "store.db"
+        assert store.status().place == str(tmp_path / "new" / "store.db")

@@ -6,6 +6,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -15,9 +16,10 @@ from hypothesis import HealthCheck, given, settings
 from kill_writers import Stores, kill_writers
 from proxy_world import plain, running, whole
 from store_attempts import ATTEMPTS, Attempts, check_attempts
-from test_proxy import ANSWER, MARKER, guarded, next_of
+from test_proxy import ANSWER, guarded, next_of
 
 from context_guard.edit_log import RawOutput
+from context_guard.text import MARKER
 from context_guard_effects.proxy import applied
 from context_guard_effects.proxy.applied import AppliedLog
 from context_guard_effects.store import Expired, OpenStore, Server, Store, StoreError, given_as, open_store
@@ -138,7 +140,7 @@ def test_rights_given_by_hand_are_taken_back(databases: Databases) -> None:
 
 def test_writers_may_be_killed_at_any_point(databases: Databases, tmp_path: Path) -> None:
     """What `keep` returned is there, and no edit without its raw text; `.ci/run` kills 200 times."""
-    stores = Stores(lambda _: databases.place(), databases.wait)
+    stores = Stores(lambda _: databases.place(), databases.wait, pause=0.6)
     tally = kill_writers(tmp_path, kills=20, seed=1, stores=stores)
     assert 20 == tally.kills
     assert tally.passes > 0
@@ -197,7 +199,7 @@ def test_a_writer_that_stands_still_holds_up_nobody(place: Server, monkeypatch: 
     """The server ends its transaction after a while; the others wait no longer than that, and it is told so."""
     monkeypatch.setattr(connections, "IDLE_SECONDS", 0.5)
     with open_store(place) as store, open_store(place) as other:
-        put, told = postgres_store.put_pass, []
+        put, told = passes.put_pass, []
 
         def put_and_stand(*given: object) -> tuple[int, str]:
             found = put(*given)  # type: ignore[arg-type]
@@ -374,7 +376,7 @@ def test_nothing_is_lost_when_the_server_stops_under_load(
     monkeypatch.setattr(applied, "PAUSE_SECONDS", 0.5)
     with open_store(place) as store, open_store(place) as requests:
         load = Load(store, requests)
-        load.run(lambda: (cluster.stop(mode), time.sleep(1.5), cluster.start()))
+        load.run(partial(restart, cluster, mode))
         assert load.refused > 0
         assert {"the store cannot be read, so only known edits are applied"} == {
             it.partition(":")[0] for it in load.told
@@ -387,6 +389,12 @@ def test_nothing_is_lost_when_the_server_stops_under_load(
         assert load.kept_after > 3
         assert () == store.check()
         assert not any(PASSWORD in said or QUOTED in said for said in load.told)
+
+
+def restart(cluster: Cluster, mode: str) -> None:
+    cluster.stop(mode)
+    time.sleep(1.5)
+    cluster.start()
 
 
 class Load:
@@ -449,10 +457,10 @@ def test_agents_see_no_error_when_the_server_stops(
         world.post("anthropic", next_of("anthropic"))
         before = world.provider.asked[-1].body
         assert MARKER in before.decode()
-        restart = threading.Thread(target=lambda: (cluster.stop("immediate"), time.sleep(1), cluster.start()))
-        restart.start()
+        away = threading.Thread(target=restart, args=(cluster, "immediate"))
+        away.start()
         statuses, bodies = set(), set()
-        while restart.is_alive():
+        while away.is_alive():
             statuses.add(world.post("anthropic", next_of("anthropic")).status_code)
             bodies.add(world.provider.asked[-1].body)
         assert ({200}, {before}) == (statuses, bodies)
