@@ -9,6 +9,7 @@ with open_store() as store:
 from context_guard_effects.store.opening import LateStore, open_store
 from context_guard_effects.store.place import Place, Server, default_place, given_as, read_place
 from context_guard_effects.store.port import (
+    Claims,
     Expired,
     IdTaken,
     OpenStore,
@@ -21,6 +22,7 @@ from context_guard_effects.store.port import (
 from context_guard_effects.store.sqlite import SqliteStore, memory_store
 
 __all__ = [
+    "Claims",
     "Expired",
     "IdTaken",
     "LateStore",

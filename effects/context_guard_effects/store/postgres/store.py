@@ -20,6 +20,7 @@ from context_guard_effects.store.encoding import check_output, check_pass, decod
 from context_guard_effects.store.place import Server
 from context_guard_effects.store.port import Expired, Purged, StoredSession, StoreError, StoreStatus
 from context_guard_effects.store.postgres.blobs import put_blobs
+from context_guard_effects.store.postgres.claims import give_up_claim, try_claim
 from context_guard_effects.store.postgres.connect import (
     KEEP_SECONDS,
     LONG_SECONDS,
@@ -117,6 +118,14 @@ class PostgresStore:
     def check(self) -> tuple[str, ...]:
         with self._moment() as db:
             return tuple(find_faults(db))
+
+    def claim(self, key: str) -> Callable[[], None] | None:
+        with contextlib.ExitStack() as held:
+            db = held.enter_context(self._session())
+            if not try_claim(db, key):
+                return None
+            held.callback(give_up_claim, db, key)
+            return held.pop_all().close
 
     def close(self) -> None:
         if not self._closed and self._opened.pid == os.getpid():
