@@ -20,7 +20,7 @@ from typing import TypeVar
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "pipeline"), str(ROOT / "effects"), str(ROOT / "tests")]
 
-from outside.postgres_server import running_cluster  # noqa: E402
+from outside.postgres_server import durable_cluster  # noqa: E402
 from outside.postgres_stores import Databases  # noqa: E402
 
 from context_guard.edit_log import LoggedPass, RawOutput, Replaced  # noqa: E402
@@ -40,12 +40,10 @@ def main() -> None:
     arguments.add_argument("--passes", type=int, default=300)
     arguments.add_argument("--folder", help="by default where temporary files are")
     given = arguments.parse_args()
-    if given.folder:
-        tempfile.tempdir = given.folder
     outputs = made_up(given.passes)
     size = sum(len(output.text) for output in outputs)
     print(f"{len(outputs)} outputs, {size / 1e6:.1f} MB; calls a second")
-    with tempfile.TemporaryDirectory() as folder, running_cluster(settings="") as cluster:
+    with tempfile.TemporaryDirectory(dir=given.folder) as folder, durable_cluster(given.folder) as cluster:
         places: tuple[Place, Place] = Path(folder) / "store.db", Databases(cluster).place("app")
         with open_store(places[0]) as file, open_store(places[1]) as server:
             stores = file, server

@@ -20,6 +20,7 @@ PASSWORD = "s3cret/p@ss:w%rd?"
 """With everything that an address has to escape."""
 QUOTED = "s3cret%2Fp%40ss%3Aw%25rd%3F"
 UNREACHABLE = 3
+ROOM_BYTES = 3_000_000_000
 
 
 class Missing(Exception):
@@ -100,21 +101,39 @@ class Cluster:
 
 
 @contextmanager
-def running_cluster(tls: bool = False, settings: str = "fsync = off") -> Iterator[Cluster]:
-    """Without fsync it is fast, and what it has written still outlives its processes. In a short path: that of a socket
-    has at most 107 bytes. Raises Missing."""
-    with tempfile.TemporaryDirectory(prefix="cg-pg-") as name:
-        folder = Path(name)
-        if os.getuid() == 0:
-            shutil.chown(folder, "postgres", "postgres")
-        cluster = Cluster(folder, find_programs(), settings)
+def running_cluster(tls: bool = False) -> Iterator[Cluster]:
+    """For tests: in memory where there is room, and without fsync; what it has written outlives its processes. Raises
+    Missing."""
+    memory = Path("/dev/shm")
+    in_memory = memory.is_dir() and shutil.disk_usage(memory).free > ROOM_BYTES
+    with _cluster(str(memory) if in_memory else None, "fsync = off") as cluster:
         if tls:
             cluster.use_tls()
         cluster.start()
+        yield cluster
+
+
+@contextmanager
+def durable_cluster(folder: str | None) -> Iterator[Cluster]:
+    """For figures: on the disk, with the settings that PostgreSQL comes with. Raises Missing."""
+    with _cluster(folder, "") as cluster:
+        cluster.start()
+        yield cluster
+
+
+@contextmanager
+def _cluster(folder: str | None, settings: str) -> Iterator[Cluster]:
+    """Not started. In a short path: that of a socket has at most 107 bytes."""
+    with tempfile.TemporaryDirectory(prefix="cg-pg-", dir=folder) as name:
+        own = Path(name)
+        if os.getuid() == 0:
+            shutil.chown(own, "postgres", "postgres")
+        cluster = Cluster(own, find_programs(), settings)
         try:
             yield cluster
         finally:
-            cluster.stop("immediate") if cluster.is_running else None
+            if cluster.is_running:
+                cluster.stop("immediate")
 
 
 def find_programs() -> Path:

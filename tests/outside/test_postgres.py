@@ -102,11 +102,11 @@ def test_hosts_add_and_retention_deletes(databases: Databases) -> None:
     wrong = [f"{verb} context_guard.{table}" for table in TABLES for verb in ("DELETE FROM", "TRUNCATE", "DROP TABLE")]
     wrong += [f"UPDATE context_guard.{table} SET {column} = {column}" for table, column in FIRST_COLUMNS.items()]
     wrong += ["INSERT INTO context_guard.expired VALUES ('x', 1)", "INSERT INTO context_guard.migration VALUES (9)"]
-    assert wrong == [statement for statement in wrong if is_refused(app, statement)]
+    assert wrong == refused(app, wrong)
     wrong = [f"{verb} context_guard.{table}" for table in TABLES for verb in ("TRUNCATE", "DROP TABLE")]
     wrong += [f"INSERT INTO context_guard.{table} DEFAULT VALUES" for table in TABLES if table != "expired"]
     wrong += [f"UPDATE context_guard.{table} SET {column} = {column}" for table, column in FIRST_COLUMNS.items()][:-1]
-    assert wrong == [statement for statement in wrong if is_refused(retention, statement)]
+    assert wrong == refused(retention, wrong)
     with open_store(retention) as store:
         with pytest.raises(StoreError, match=f"refuses this user.*{APP}"):
             store.keep(replaced("b"), (output("b"),))
@@ -119,13 +119,17 @@ FIRST_COLUMNS = {"blob": "size", "mend": "size", "output": "tool", "image": "kin
 FIRST_COLUMNS |= {"mention": "needed", "expired": "at"}
 
 
-def is_refused(server: Server, statement: str) -> bool:
-    try:
-        with connect(server) as db:
-            db.execute(statement.encode())
-    except StoreError as error:
-        return "refuses this user" in error.message
-    return False
+def refused(server: Server, statements: list[str]) -> list[str]:
+    """Those that the server does not let this user run."""
+    found = []
+    with connect(server) as db:
+        for statement in statements:
+            try:
+                with telling(server):
+                    db.execute(statement.encode())
+            except StoreError as error:
+                found += [statement] if "refuses this user" in error.message else []
+    return found
 
 
 def test_rights_given_by_hand_are_taken_back(databases: Databases) -> None:
@@ -133,16 +137,16 @@ def test_rights_given_by_hand_are_taken_back(databases: Databases) -> None:
     name = databases.new()
     databases.cluster.execute(f"GRANT DELETE, UPDATE ON ALL TABLES IN SCHEMA context_guard TO {APP}, PUBLIC", name)
     app = databases.cluster.place("app", name)
-    assert not is_refused(app, "DELETE FROM context_guard.mention")
+    assert [] == refused(app, ["DELETE FROM context_guard.mention"])
     migrate_postgres(databases.cluster.place("owner", name), APP, RETENTION)
-    assert is_refused(app, "DELETE FROM context_guard.mention")
+    assert ["DELETE FROM context_guard.mention"] == refused(app, ["DELETE FROM context_guard.mention"])
 
 
 def test_writers_may_be_killed_at_any_point(databases: Databases, tmp_path: Path) -> None:
     """What `keep` returned is there, and no edit without its raw text; `.ci/run` kills 200 times."""
     stores = Stores(lambda _: databases.place(), databases.wait, pause=0.6)
-    tally = kill_writers(tmp_path, kills=20, seed=1, stores=stores)
-    assert 20 == tally.kills
+    tally = kill_writers(tmp_path, kills=12, seed=1, stores=stores)
+    assert 12 == tally.kills
     assert tally.passes > 0
     assert tally.outputs >= tally.passes
 
@@ -164,6 +168,7 @@ def watch(place: Server, writers: int, each: int) -> tuple[list[int], int]:
             thread.start()
         while any(thread.is_alive() for thread in threads):
             places = {found.seq for found in reader.find(ids)}
+            time.sleep(0.002)
             late += sum(place < max(seen, default=0) for place in places - seen)
             seen |= places
         return [found.seq for found in reader.find(ids)], late
