@@ -103,6 +103,7 @@ class Proxy:
         self._settings = settings
         self.parts = parts
         self._bodies = trio.CapacityLimiter(BODIES)
+        self.open_requests = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "websocket":
@@ -112,6 +113,7 @@ class Proxy:
         if scope["type"] != "http":
             return
         self.parts.metrics.open.inc()
+        self.open_requests += 1
         try:
             await self._answer(scope, receive, send)
         except Refused as refused:
@@ -120,6 +122,7 @@ class Proxy:
             self.parts.log.info("hung-up")
         finally:
             self.parts.metrics.open.dec()
+            self.open_requests -= 1
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         by_name = _by_name(scope["headers"])

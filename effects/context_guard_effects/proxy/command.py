@@ -26,7 +26,7 @@ class Start(Struct, frozen=True):
 
 
 def run(start: Start) -> None:
-    """Until an interrupt or a request to terminate."""
+    """Until an interrupt, or until what is on the way has been answered after a request to terminate."""
     trio.run(_run, start)
 
 
@@ -42,17 +42,27 @@ async def _run(start: Start) -> None:
         plan = Plan(start.settings, store, worker.run, log, start.http2)
         try:
             async with trio.open_nursery() as nursery:
-                nursery.start_soon(_stop_on_signal, nursery.cancel_scope)
-                await nursery.start(serve, plan, listeners, _now)
-                _say_where(listeners)
+                nursery.start_soon(_stop_on_signal, nursery.cancel_scope, plan.drain)
+                nursery.start_soon(_serve_to_the_end, nursery.cancel_scope, plan, listeners)
         finally:
             await worker.stop()
 
 
-async def _stop_on_signal(scope: trio.CancelScope) -> None:
+async def _serve_to_the_end(scope: trio.CancelScope, plan: Plan, listeners: list[trio.SocketListener]) -> None:
+    async with trio.open_nursery() as nursery:
+        await nursery.start(serve, plan, listeners, _now)
+        _say_where(listeners)
+    scope.cancel()
+
+
+async def _stop_on_signal(scope: trio.CancelScope, drain: trio.Event) -> None:
+    """The first SIGTERM lets what is on the way come to its end; an interrupt, or a second one, does not."""
     with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
-        async for _ in signals:
-            scope.cancel()
+        async for given in signals:
+            if given == signal.SIGTERM and not drain.is_set():
+                drain.set()
+            else:
+                scope.cancel()
 
 
 def _say_where(listeners: list[trio.SocketListener]) -> None:
