@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import needs_postgres  # noqa: F401
 import pytest
 import trio
 from msgspec import Struct

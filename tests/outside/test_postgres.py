@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
+import needs_postgres  # noqa: F401
 import pytest
 import trio
 from command_line import guard
