@@ -1,6 +1,7 @@
 """Two processes write to one store and are killed at random points, again and again.
 
     kill_writers(folder, kills=200, seed=1)
+    kill_writers(folder, kills=200, seed=1, stores=Stores(make, wait))
 
 A writer notes in a ledger of its own what it is about to keep, and then that it was kept. After `LIVES` kills the store
 has to hold every pass that was noted as kept, and whole every pass that is there at all; then a new one is begun, whose
@@ -15,6 +16,7 @@ import sys
 import time
 from base64 import b64encode
 from collections import Counter
+from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -23,7 +25,7 @@ from msgspec import Struct
 
 from context_guard.edit_log import LoggedEdit, LoggedPass, Omitted, RawImage, RawOutput, Replaced
 from context_guard.records import ItemResult, Record
-from context_guard_effects.store import SqliteStore, Store, open_store
+from context_guard_effects.store import Place, Store, given_as, open_store
 
 ROOT = Path(__file__).resolve().parents[1]
 LIVES = 10
@@ -44,19 +46,31 @@ class Tally(Struct):
     """That came back with the SHA-256 they had."""
 
 
-def kill_writers(folder: Path, kills: int, seed: int) -> Tally:
+class Stores(Struct, frozen=True):
+    """Where the stores are, other than in files."""
+
+    make: Callable[[int], Place]
+    """The place of the next one, empty."""
+    wait: Callable[[Place], None]
+    """Until nothing works any more for writers that are dead."""
+    pause: float = PAUSE
+
+
+def kill_writers(folder: Path, kills: int, seed: int, stores: Stores | None = None) -> Tally:
     """Raises AssertionError with the first thing that was lost."""
+    stores = stores or Stores(lambda number: folder / f"store-{number}", lambda _: None)
     tally = Tally()
     dice = random.Random(seed)
     while tally.kills < kills:
-        place = folder / f"store-{tally.stores}"
+        place = stores.make(tally.stores)
+        names = [(name, folder / f"{tally.stores}-{name}.jsonl") for name in ("one", "two")]
         tally.stores += 1
-        writers = [_Writer(place, name, dice.getrandbits(32)) for name in ("one", "two")]
+        writers = [_Writer(place, name, ledger, dice.getrandbits(32)) for name, ledger in names]
         try:
             _start(writers)
             for _ in range(min(LIVES, kills - tally.kills)):
                 victims = dice.choice((writers[:1], writers[1:], writers))
-                time.sleep(dice.uniform(0, PAUSE))
+                time.sleep(dice.uniform(0, stores.pause))
                 for writer in victims:
                     writer.kill()
                 tally.kills += 1
@@ -64,6 +78,7 @@ def kill_writers(folder: Path, kills: int, seed: int) -> Tally:
         finally:
             for writer in writers:
                 writer.kill()
+        stores.wait(place)
         _check(place, writers, tally)
     return tally
 
@@ -76,17 +91,20 @@ def _start(writers: "list[_Writer]") -> None:
 
 
 class _Writer:
-    def __init__(self, place: Path, name: str, seed: int) -> None:
-        self.place, self.name, self.seed = place, name, seed
-        self.ledger = place.parent / f"{place.name}-{name}.jsonl"
+    def __init__(self, place: Place, name: str, ledger: Path, seed: int) -> None:
+        self.place, self.name, self.ledger, self.seed = place, name, ledger, seed
         self.lives = 0
 
     def start(self) -> None:
         self.lives += 1
         life = f"{self.name}-{self.lives}"
         self.process = subprocess.Popen(
-            [sys.executable, __file__, str(self.place), str(self.ledger), life, str(self.seed)],
-            env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "pipeline"), str(ROOT / "effects")])},
+            [sys.executable, __file__, str(self.ledger), life, str(self.seed)],
+            env={
+                **os.environ,
+                "PYTHONPATH": os.pathsep.join([str(ROOT / "pipeline"), str(ROOT / "effects")]),
+                "CONTEXT_GUARD_STORE": given_as(self.place),
+            },
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
@@ -102,7 +120,7 @@ class _Writer:
         assert not said, f"{self.name} failed by itself: {said.decode()}"
 
 
-def _check(place: Path, writers: list[_Writer], tally: Tally) -> None:
+def _check(place: Place, writers: list[_Writer], tally: Tally) -> None:
     begun: dict[str, dict[str, str]] = {}
     kept: dict[str, int] = {}
     for writer in writers:
@@ -141,7 +159,7 @@ def _sum(raw: RawOutput) -> str:
     return sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _write_for_ever(store: SqliteStore, ledger: int, life: str, dice: random.Random) -> None:
+def _write_for_ever(store: Store, ledger: int, life: str, dice: random.Random) -> None:
     number = 0
     while True:
         number += 1
@@ -174,10 +192,10 @@ def _note(ledger: int, line: dict[str, Any]) -> None:
 
 
 def main() -> None:
-    place, ledger, life, seed = sys.argv[1:]
+    ledger, life, seed = sys.argv[1:]
     print("ready", flush=True)
     noted = os.open(ledger, os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o600)
-    with open_store(Path(place)) as store:
+    with open_store() as store:
         _write_for_ever(store, noted, life, random.Random(f"{seed}-{life}"))
 
 

@@ -6,8 +6,10 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ from command_line import complaint, guard
 from proxy_world import Provider, Turn, body_of, events, result_of, streamed, until
 
 from context_guard.text import MARKER
+from context_guard_effects.store import open_store
 from context_guard_effects.testing import made_output, noted_id
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -113,6 +116,36 @@ def test_it_ends_when_it_is_told_to(provider: Provider, tmp_path: Path) -> None:
         assert "ok\n" == client.get("/healthz").text
         process.terminate()
         assert 0 == process.wait(timeout=30)
+
+
+def test_it_ends_when_what_is_on_the_way_has_come(provider: Provider, tmp_path: Path) -> None:
+    """Told to end in the middle of a reply: the agent gets all of it, the run is judged, and nothing new is taken."""
+    pieces = events("anthropic", ANSWER)
+    begun, go_on = threading.Event(), threading.Event()
+
+    def wait() -> None:
+        begun.set()
+        go_on.wait(20)
+
+    provider.script[:] = [streamed(pieces, then=wait)]
+    with started(provider, tmp_path / "store.db") as (process, client), ThreadPoolExecutor(1) as agent:
+        reply = agent.submit(send, client, RUN)
+        assert begun.wait(20)
+        process.terminate()
+        until(lambda: refuses(str(client.base_url)))
+        go_on.set()
+        assert b"".join(pieces) == reply.result(20).content
+        assert 0 == process.wait(timeout=30)
+    with open_store(tmp_path / "store.db") as store:
+        assert 1 == store.status().passes
+
+
+def refuses(address: str) -> bool:
+    try:
+        httpx.get(f"{address}/healthz", trust_env=False)
+    except httpx.ConnectError:
+        return True
+    return False
 
 
 WRONG: dict[str, tuple[tuple[str, ...], int, str]] = {

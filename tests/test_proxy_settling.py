@@ -75,6 +75,40 @@ async def test_what_waits_is_judged_again_when_the_cache_has_expired() -> None:
         nursery.cancel_scope.cancel()
 
 
+class Elsewhere(Clocked):
+    """The first time another proxy has the run."""
+
+    async def run(self, job: Job) -> Done:
+        self.ran.append(job)
+        return Done(answer="answer", is_elsewhere=len(self.ran) == 1)
+
+
+async def test_a_run_that_another_proxy_judges_is_looked_at_again() -> None:
+    """That one may have been lost: only what was judged counts as judged."""
+    clocked = Elsewhere()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(clocked.settler.run)
+        clocked.settler.add(job())
+        await trio.sleep(4)
+        assert (1, False) == (len(clocked.ran), clocked.settler.knows("answer"))
+        await trio.sleep(2)
+        assert (2, True) == (len(clocked.ran), clocked.settler.knows("answer"))
+        assert None is clocked.ran[1].now
+        await trio.sleep(3_600)
+        assert 2 == len(clocked.ran)
+        nursery.cancel_scope.cancel()
+
+
+async def test_a_run_is_not_judged_again_after_a_restart() -> None:
+    """The log says that it was; what the judge left unanswered, or waits for a cold cache, is judged again."""
+    store, judge = memory_store(), KeepJudge("NEEDLE")
+    config = Config(run_end_break_even=False)
+    first = await run_job(job(), store, judge, config)
+    asked = len(judge.requests)
+    again = await run_job(job(), store, judge, config)
+    assert (1, 0, first.answer, asked) == (first.edits, again.edits, again.answer, len(judge.requests))
+
+
 async def test_a_request_that_goes_on_ends_the_wait() -> None:
     """It warms the cache again; the reply to it asks anew."""
     clocked = Clocked()

@@ -11,13 +11,10 @@ from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 from kill_writers import kill_writers
+from store_attempts import ATTEMPTS, Attempts, check_attempts
 
-from context_guard.edit_log import LoggedPass, Omitted, Pinned, RawImage, RawOutput, Replaced, Restored, Unpinned
-from context_guard.hidden import mentioned
-from context_guard.records import ItemResult, Record
-from context_guard_effects.store import Store, StoreError, blobs, default_path, memory_store, open_store
+from context_guard_effects.store import Store, StoreError, blobs, default_place, memory_store, open_store
 from context_guard_effects.store.connect import migrate
 from context_guard_effects.store.schema import MIGRATIONS
 from context_guard_effects.testing.store_conformance import CHECKS, SHARED_CHECKS, Check, Clock, output, replaced
@@ -47,76 +44,12 @@ def test_handles_share_a_file(check: Callable[[Store, Store, Clock], None], tmp_
         check(store, other, clock)
 
 
-TEXTS = st.text(st.characters(), max_size=60) | st.text(st.sampled_from("\ud83d\0\n\r\ufeffa"), max_size=9)
-SOME_IDS = ("a", "b", "\ud83d", "")
-IDS = st.sampled_from(SOME_IDS)
-EDITS = (
-    st.builds(Replaced, IDS, st.lists(TEXTS, max_size=2).map(tuple))
-    | st.builds(Omitted, IDS)
-    | st.builds(Restored, IDS)
-    | st.builds(Pinned, IDS)
-    | st.builds(Unpinned, IDS)
-)
-RESULTS = st.builds(
-    ItemResult,
-    entry_id=IDS,
-    label=TEXTS,
-    reason=TEXTS,
-    before_chars=st.integers(0, 10**15),
-    omitted=st.none() | st.lists(IDS, max_size=2).map(tuple),
-)
-RECORDS = st.builds(
-    Record,
-    v=st.just(1),
-    phase=st.sampled_from(["run-end", "mid-run"]),
-    model=TEXTS,
-    saved_chars=st.integers(-(2**80), 2**80),
-    requests=st.integers(0, 9),
-    input_tokens=st.integers(0, 9),
-    cost_usd=st.floats(0, 1e15),
-    ms=st.integers(0, 9),
-    timed_out=st.booleans(),
-    results=st.lists(RESULTS, max_size=3).map(tuple),
-)
-PASSES = st.builds(
-    LoggedPass,
-    witness=TEXTS,
-    edits=st.lists(EDITS, max_size=4).map(tuple),
-    record=st.none() | RECORDS,
-    session=TEXTS,
-    time=st.integers(),
-)
-RAWS = st.builds(
-    RawOutput,
-    id=IDS,
-    text=TEXTS,
-    images=st.lists(st.builds(RawImage, TEXTS, TEXTS, st.sampled_from(["base64", "url"])), max_size=2).map(tuple),
-    tool=TEXTS,
-    session=TEXTS,
-)
-
-
 @settings(max_examples=50, deadline=None)
-@given(st.lists(st.tuples(PASSES, st.lists(RAWS, max_size=4).map(tuple)), max_size=4))
-def test_kept_means_found_and_refused_means_unchanged(attempts: list[tuple[LoggedPass, tuple[RawOutput, ...]]]) -> None:
+@given(ATTEMPTS)
+def test_kept_means_found_and_refused_means_unchanged(attempts: Attempts) -> None:
     """Any pass and any outputs: either all of it is there, equal, or nothing of it."""
-    log: list[LoggedPass] = []
-    there: dict[str, tuple[str, tuple[RawImage, ...]]] = {}
     with memory_store(Clock()) as store:
-        for pass_, raws in attempts:
-            given_now = {raw.id: (raw.text, raw.images) for raw in raws}
-            try:
-                kept = store.keep(pass_, raws)
-            except StoreError:
-                pass
-            else:
-                there |= given_now
-                if raws or mentioned(pass_):
-                    log.append(kept)
-            assert log == list(store.find(SOME_IDS))
-            found = {id: store.raw(id) for id in SOME_IDS}
-            assert there == {id: (raw.text, raw.images) for id, raw in found.items() if isinstance(raw, RawOutput)}
-        assert () == store.check()
+        check_attempts(store, attempts)
 
 
 @pytest.fixture
@@ -151,9 +84,9 @@ def test_only_the_user_may_read_it(path: Path) -> None:
 
 def test_it_lies_with_the_data_of_the_user(tmp_path: Path) -> None:
     """Unless the environment names another file."""
-    assert "context-guard" in default_path({}).parts
-    assert tmp_path / "x.db" == default_path({"CONTEXT_GUARD_STORE": str(tmp_path / "x.db")})
-    assert default_path({}) == default_path({"CONTEXT_GUARD_STORE": ""})
+    assert "context-guard" in str(default_place({}))
+    assert tmp_path / "x.db" == default_place({"CONTEXT_GUARD_STORE": str(tmp_path / "x.db")})
+    assert default_place({}) == default_place({"CONTEXT_GUARD_STORE": ""})
 
 
 @pytest.mark.parametrize(
@@ -270,7 +203,7 @@ def test_what_cannot_be_read_back_is_undone(path: Path, monkeypatch: pytest.Monk
     with open_store(path) as store:
         before = store.find(["a", "new"])
         with monkeypatch.context() as broken:
-            broken.setattr(blobs, "_pack", lambda data: ("plain", data[:-1]))
+            broken.setattr(blobs, "pack", lambda data: ("plain", data[:-1]))
             with pytest.raises(StoreError, match="damaged"):
                 store.keep(replaced("a", "new"), (output("a"), output("new")))
         assert before == store.find(["a", "new"])
@@ -384,4 +317,4 @@ def test_writers_may_be_killed_at_any_point(tmp_path: Path) -> None:
 def test_a_store_is_opened_by_the_name_of_its_file(tmp_path: Path) -> None:
     """A path may be given as a string."""
     with open_store(str(tmp_path / "new" / "store.db")) as store:
-        assert store.path == tmp_path / "new" / "store.db"
+        assert store.status().place == str(tmp_path / "new" / "store.db")

@@ -41,7 +41,7 @@ from context_guard_effects.moment import Moment
 from context_guard_effects.outputs import Output, output_of, result_texts
 from context_guard_effects.recall_tool import RecallTool
 from context_guard_effects.settling import Means, Settled, as_transcript, check_edited, read_list, run_pass
-from context_guard_effects.store import Store, StoreError, StoreStatus, memory_store
+from context_guard_effects.store import Store, StoreError, StoreStatus, memory_store, read_place
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
@@ -77,7 +77,7 @@ class Guard:
         `session`: a name for people. `breakpoints`: all requests go through `project_request`, which then sets
         Anthropic's cache marks, so that an edit costs less."""
         if isinstance(store, str | os.PathLike):
-            raise ValueError(f"{store!r} is no store: give open_store({store!r}).")
+            raise ValueError(f"{read_place(os.fspath(store))} is no store: give open_store(…) of it.")
         self.codec: Codec[Any] = find_codec(provider)
         self.store: Store = memory_store() if store is None else store
         self.config = config if breakpoints else msgspec.structs.replace(config, pin_anthropic_cache=False)

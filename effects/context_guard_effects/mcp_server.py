@@ -6,7 +6,6 @@ writes to stdout, which belongs to the protocol.
 
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import mcp_types as types
@@ -21,7 +20,7 @@ from context_guard.text import RECALL
 from context_guard_effects import word_log
 from context_guard_effects.mcp_name import NAME
 from context_guard_effects.recall_tool import DESCRIPTION, PARAMETERS, JsonObject, Page, RecallTool
-from context_guard_effects.store import Store, StoreError, default_path, open_store
+from context_guard_effects.store import LateStore, Place, Store, StoreError
 from context_guard_effects.store_text import session_line, status_text
 from context_guard_effects.word_log import UnknownOutput
 
@@ -83,23 +82,9 @@ TOOLS = {
 }
 
 
-class Opened:
-    """The store, opened when the first call needs it and made where there is none."""
-
-    def __init__(self, path: Path | None) -> None:
-        self.path = path or default_path()
-        self._store: Store | None = None
-
-    def get(self) -> Store:
-        """Raises StoreError, as often as it is asked: what is wrong may have been mended meanwhile."""
-        if self._store is None:
-            self._store = open_store(self.path)
-        return self._store
-
-
-def make_server(path: Path | None = None) -> Server[Any]:
-    """A server of the store at the path, by default the user's own."""
-    opened = Opened(path)
+def make_server(place: Place | None = None) -> Server[Any]:
+    """A server of the store at the place, by default the user's own."""
+    opened = LateStore(place)
 
     async def list_tools(_: ServerRequestContext[Any], __: object) -> types.ListToolsResult:
         return types.ListToolsResult(tools=[_defined(name, tool) for name, tool in TOOLS.items()])
@@ -112,7 +97,7 @@ def make_server(path: Path | None = None) -> Server[Any]:
     return Server(NAME, on_list_tools=list_tools, on_call_tool=call_tool)
 
 
-def _answer(opened: Opened, name: str, arguments: JsonObject) -> Page:
+def _answer(opened: LateStore, name: str, arguments: JsonObject) -> Page:
     """Blocks on the store."""
     tool = TOOLS.get(name)
     if tool is None:

@@ -4,7 +4,6 @@ import logging
 import signal
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import trio
@@ -13,26 +12,27 @@ from hypercorn.trio import serve
 from mcp.server.stdio import stdio_server
 
 from context_guard_effects.mcp_server import make_server
+from context_guard_effects.store import Place
 
 
-def serve_stdio(store: Path | None) -> None:
+def serve_stdio(store: Place | None) -> None:
     """Until stdin ends."""
     trio.run(_stdio, store)
 
 
-def serve_http(store: Path | None, host: str, port: int, ready: Callable[[str], None]) -> None:
+def serve_http(store: Place | None, host: str, port: int, ready: Callable[[str], None]) -> None:
     """Until it is told to end. Port 0 takes a free one; `ready` is told the address. The SDK refuses requests that
     name another host or origin than this machine."""
     trio.run(_http, store, host, port, ready)
 
 
-async def _stdio(store: Path | None) -> None:
+async def _stdio(store: Place | None) -> None:
     server = make_server(store)
     async with stdio_server() as (read, write):
         await server.run(read, write, server.create_initialization_options())
 
 
-async def _http(store: Path | None, host: str, port: int, ready: Callable[[str], None]) -> None:
+async def _http(store: Place | None, host: str, port: int, ready: Callable[[str], None]) -> None:
     config = Config()
     config.bind = [f"[{host}]:{port}" if ":" in host else f"{host}:{port}"]
     config.errorlog = logging.getLogger("hypercorn.error")

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from context_guard.edit_log import LoggedEdit, LoggedPass, Omitted, Pinned, Replaced, Restored, Unpinned
 from context_guard.log_lines import log_lines
 from context_guard_effects.store import Expired, Store, StoreError
-from context_guard_effects.store.sqlite import now_ms
+from context_guard_effects.store.clock import now_ms
 
 FROM_NOW = "from the next request of its host on"
 

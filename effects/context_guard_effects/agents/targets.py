@@ -16,7 +16,7 @@ from context_guard_effects.agents.document import MISSING, Document
 from context_guard_effects.agents.document import Path as Keys
 from context_guard_effects.agents.settings import Addition, Setting, open_document
 from context_guard_effects.mcp_name import NAME
-from context_guard_effects.store.place import VARIABLE
+from context_guard_effects.store.place import VARIABLE, Server, default_place, has_password
 
 OPENCODE_APIS = {"anthropic": "/anthropic/v1", "openai": "/openai/v1"}
 """Providers of OpenCode that can go through the proxy, and their paths there."""
@@ -93,8 +93,12 @@ def _home(environment: Mapping[str, str]) -> Path:
 def _server(environment: Mapping[str, str]) -> dict[str, Any]:
     """The MCP server's command: this Python, whatever the agent's PATH, and nothing out of the agent's folder."""
     command = {"command": sys.executable, "args": ["-P", "-m", "context_guard_effects.cli", "mcp"]}
-    store = environment.get(VARIABLE)
-    return command | ({"env": {VARIABLE: os.path.abspath(store)}} if store else {})
+    if not environment.get(VARIABLE):
+        return command
+    place = default_place(environment)
+    if has_password(place):
+        raise Conflict(f"{VARIABLE} holds a password, which would stand in the settings: put it into ~/.pgpass.")
+    return command | {"env": {VARIABLE: place.url if isinstance(place, Server) else os.path.abspath(place)}}
 
 
 def _providers(document: Document) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """`context-guard mcp`: recall for agents that speak MCP, on stdio or over HTTP on this machine."""
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -8,13 +8,16 @@ from context_guard_effects.cli import options
 from context_guard_effects.cli.exits import UNREADABLE, UNWRITABLE, Stop
 from context_guard_effects.cli.output import warn
 
+if TYPE_CHECKING:
+    from context_guard_effects.store import Place
+
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
 @click.command()
 @click.option("--http", "address", metavar="HOST:PORT", help="Serve http://HOST:PORT/mcp, on loopback only.")
 @options.store
-def command(address: str | None, store: Path | None) -> None:
+def command(address: str | None, store: "Place | None") -> None:
     """Serve the store to an agent over MCP: recall, status, why, pin and restore.
 
     On stdin and stdout until stdin ends: the agent starts it (see `install`). In Claude Code its tool is called

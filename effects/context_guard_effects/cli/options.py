@@ -16,6 +16,17 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 PATH = click.Path(path_type=Path)
 
 
+class PlaceType(click.ParamType):  # type: ignore[type-arg]
+    """A file, or the address of a server."""
+
+    name = "place"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        from context_guard_effects.store.place import read_place
+
+        return read_place(value) if isinstance(value, str) else value
+
+
 def read_entry(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
     """An id, also where the whole `recall({"entryId":"…"})` of a note was pasted."""
     if value is None:
@@ -52,7 +63,11 @@ def read_id(ctx: click.Context, param: click.Parameter, value: str) -> str:
 
 session = click.argument("session", type=PATH)
 store = click.option(
-    "--store", "store", type=PATH, metavar="FILE", help="The store. [default: $CONTEXT_GUARD_STORE, or the user's own]"
+    "--store",
+    "store",
+    type=PlaceType(),
+    metavar="FILE",
+    help="The store, also as postgresql://USER@HOST/DATABASE. [default: $CONTEXT_GUARD_STORE, or the user's own]",
 )
 stored = click.argument("id", callback=read_id)
 entry = click.argument("entry", callback=read_entry)

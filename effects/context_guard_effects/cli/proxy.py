@@ -1,11 +1,15 @@
 """`context-guard proxy`: guards any agent that honours a base URL."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from context_guard_effects.cli import options
 from context_guard_effects.cli.exits import UNREADABLE, USAGE, Stop
+
+if TYPE_CHECKING:
+    from context_guard_effects.store import Place
 
 LISTEN = "127.0.0.1:8484"
 UPSTREAMS = ("anthropic=https://api.anthropic.com", "openai=https://api.openai.com")
@@ -46,7 +50,7 @@ TOKEN = "CONTEXT_GUARD_PROXY_TOKEN"
 def command(
     listen: str,
     upstreams: tuple[str, ...],
-    store: Path | None,
+    store: "Place | None",
     judge: str | None,
     config_file: Path | None,
     settings: tuple[str, ...],
@@ -70,7 +74,7 @@ def command(
     from context_guard_effects.proxy.checks import Access
     from context_guard_effects.proxy.command import Start, run
     from context_guard_effects.proxy.upstream import read_upstream
-    from context_guard_effects.store import StoreError, default_path, open_store
+    from context_guard_effects.store import StoreError, default_place, open_store
 
     config = read_settings(config_file, settings)
     choose_judge(judge, config)  # says now what is wrong with it; who judges makes its own
@@ -82,7 +86,7 @@ def command(
         raise click.UsageError("Two upstreams have the same name.")
     host, port = _address(listen)
     token = _token(token, host)
-    place = store or default_path()
+    place = store or default_place()
     try:
         open_store(place).close()
     except StoreError as error:

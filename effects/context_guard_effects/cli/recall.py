@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from context_guard.edit_log import RawImage, RawOutput
     from context_guard.recall import Recalled, RecallError
     from context_guard.transcript import Image, Transcript
+    from context_guard_effects.store import Place
 
 COUNT = click.IntRange(min=1)
 
@@ -45,7 +46,7 @@ def command(
     column: int | None,
     raw: bool,
     leaf: str | None,
-    store: Path | None,
+    store: "Place | None",
     folder: Path | None,
 ) -> None:
     """Print the original of an output or of an omitted exchange.
@@ -101,7 +102,7 @@ def _branch(session: Path, entry: str, leaf: str | None) -> "tuple[Transcript, s
     return branch_through(source.file, entry), ""
 
 
-def _stored(id: str, store: Path | None) -> "RawOutput":
+def _stored(id: str, store: "Place | None") -> "RawOutput":
     from context_guard_effects.cli.stores import reading
     from context_guard_effects.store import Expired
     from context_guard_effects.word_log import day, unknown_output

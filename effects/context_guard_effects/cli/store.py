@@ -1,7 +1,6 @@
 """`context-guard store`: what is kept beside the message lists of hosts, and deleting it."""
 
 from datetime import timedelta
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -13,7 +12,7 @@ from context_guard_effects.cli.nearest import NearestGroup
 from context_guard_effects.cli.output import write, write_json
 
 if TYPE_CHECKING:
-    from context_guard_effects.store import Purged
+    from context_guard_effects.store import Place, Purged
 
 
 @click.group(cls=NearestGroup, no_args_is_help=False)
@@ -23,17 +22,17 @@ def command() -> None:
 
 @command.command()
 @options.store
-def path(store: Path | None) -> None:
+def path(store: "Place | None") -> None:
     """Print where the store lies, or would lie."""
-    from context_guard_effects.store import default_path
+    from context_guard_effects.store import default_place
 
-    write(f"{store or default_path()}\n")
+    write(f"{store or default_place()}\n")
 
 
 @command.command()
 @options.store
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON value for programs.")
-def status(store: Path | None, as_json: bool) -> None:
+def status(store: "Place | None", as_json: bool) -> None:
     """Show how much is kept, and since when."""
     import msgspec
 
@@ -51,7 +50,7 @@ def status(store: Path | None, as_json: bool) -> None:
 @command.command()
 @options.store
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON value for programs.")
-def sessions(store: Path | None, as_json: bool) -> None:
+def sessions(store: "Place | None", as_json: bool) -> None:
     """List the conversations of the log, the latest first."""
     import msgspec
 
@@ -69,7 +68,7 @@ def sessions(store: Path | None, as_json: bool) -> None:
 @command.command()
 @options.store
 @click.pass_context
-def check(ctx: click.Context, store: Path | None) -> None:
+def check(ctx: click.Context, store: "Place | None") -> None:
     """Read everything, compare it with its checksums, and print a line for each fault."""
     from context_guard.printable import visible_line
     from context_guard_effects.cli.stores import reading
@@ -87,7 +86,7 @@ def check(ctx: click.Context, store: Path | None) -> None:
 @click.option("--session", "session", metavar="NAME", help="Only passes of this conversation, the user's words too.")
 @click.option("--yes", is_flag=True, help="Delete. Without it, say only what would go.")
 @options.store
-def purge(age: timedelta | None, session: str | None, yes: bool, store: Path | None) -> None:
+def purge(age: timedelta | None, session: str | None, yes: bool, store: "Place | None") -> None:
     """Delete old passes and every output that no other pass needs.
 
     Where an edit is gone its host sends the original again, from its own history. The id of a deleted output is
@@ -102,6 +101,28 @@ def purge(age: timedelta | None, session: str | None, yes: bool, store: Path | N
             write(_purged(opened.purge(age, session)))
         else:
             write(_purgeable(opened.purgeable(age, session)))
+
+
+@command.command()
+@click.option("--app-role", default="context_guard_app", show_default=True, metavar="ROLE", help="May add and read.")
+@click.option(
+    "--retention-role", default="context_guard_retention", show_default=True, metavar="ROLE", help="May purge and read."
+)
+@options.store
+def migrate(app_role: str, retention_role: str, store: "Place | None") -> None:
+    """Make the tables on a PostgreSQL server, or bring them up, and give two roles their rights.
+
+    Run it as the owner of the database, again after an update of context-guard. The roles are made where there are
+    none; make the users of hosts members of the first. A store in a file needs none of this.
+    """
+    from context_guard_effects.cli.stores import migrated
+
+    done = migrated(store, app_role, retention_role)
+    if done.before == done.after:
+        write(f"{done.place}: version {done.after} of the schema, as before; the roles have their rights.\n")
+    else:
+        was = f"from version {done.before} to {done.after}" if done.before else f"made, version {done.after}"
+        write(f"{done.place}: schema {was}; the roles have their rights.\n")
 
 
 def _purged(purged: "Purged") -> str:

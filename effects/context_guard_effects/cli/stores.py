@@ -3,17 +3,17 @@
 import contextlib
 import os
 from collections.abc import Iterator
-from pathlib import Path
 
-from context_guard_effects.cli.exits import UNREADABLE, UNWRITABLE, Stop
-from context_guard_effects.store import SqliteStore, StoreError, default_path, open_store
+from context_guard_effects.cli.exits import UNREADABLE, UNWRITABLE, USAGE, Stop
+from context_guard_effects.store import OpenStore, Place, Server, StoreError, default_place, open_store
+from context_guard_effects.store.postgres import Migrated, migrate_postgres
 from context_guard_effects.word_log import UnknownOutput
 
 
 @contextlib.contextmanager
-def reading(path: Path | None) -> Iterator[SqliteStore]:
+def reading(place: Place | None) -> Iterator[OpenStore]:
     """A store that is there: a command that only asks makes none."""
-    with _opened(path) as store:
+    with _opened(place) as store:
         try:
             yield store
         except StoreError as error:
@@ -21,17 +21,29 @@ def reading(path: Path | None) -> Iterator[SqliteStore]:
 
 
 @contextlib.contextmanager
-def writing(path: Path | None) -> Iterator[SqliteStore]:
-    with _opened(path) as store:
+def writing(place: Place | None) -> Iterator[OpenStore]:
+    with _opened(place) as store:
         try:
             yield store
         except StoreError as error:
             raise Stop(error.message, UNREADABLE if isinstance(error, UnknownOutput) else UNWRITABLE) from error
 
 
-def _opened(path: Path | None) -> SqliteStore:
-    place = path or default_path()
-    if not os.path.lexists(place):
+def migrated(place: Place | None, app_role: str, retention_role: str) -> Migrated:
+    place = place or default_place()
+    if not isinstance(place, Server):
+        raise Stop(
+            f"{place} is a file, which is brought up when it is opened. For a server: --store postgresql://…", USAGE
+        )
+    try:
+        return migrate_postgres(place, app_role, retention_role)
+    except StoreError as error:
+        raise Stop(error.message, UNWRITABLE) from error
+
+
+def _opened(place: Place | None) -> OpenStore:
+    place = place or default_place()
+    if not isinstance(place, Server) and not os.path.lexists(place):
         raise Stop(
             f"there is no store at {place}: no host has kept anything there. Name another with --store or "
             "CONTEXT_GUARD_STORE.",

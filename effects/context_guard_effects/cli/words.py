@@ -1,17 +1,20 @@
 """`context-guard pin`, `unpin`, `restore`: the user's word about one output, put into the store's log."""
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from context_guard_effects.cli import options
 from context_guard_effects.cli.output import write
 
+if TYPE_CHECKING:
+    from context_guard_effects.store import Place
+
 
 @click.command()
 @options.stored
 @options.store
-def pin(id: str, store: Path | None) -> None:
+def pin(id: str, store: "Place | None") -> None:
     """Have the model see the output ID in full, and keep every pass off it."""
     from context_guard_effects import word_log
     from context_guard_effects.cli.stores import writing
@@ -23,7 +26,7 @@ def pin(id: str, store: Path | None) -> None:
 @click.command()
 @options.stored
 @options.store
-def unpin(id: str, store: Path | None) -> None:
+def unpin(id: str, store: "Place | None") -> None:
     """Take back a pin: passes may judge the output ID again."""
     from context_guard_effects import word_log
     from context_guard_effects.cli.stores import writing
@@ -35,7 +38,7 @@ def unpin(id: str, store: Path | None) -> None:
 @click.command()
 @options.stored
 @options.store
-def restore(id: str, store: Path | None) -> None:
+def restore(id: str, store: "Place | None") -> None:
     """Have the model see the original of the output or exchange ID again, where an edit hides it."""
     from context_guard_effects import word_log
     from context_guard_effects.cli.stores import writing

@@ -57,12 +57,14 @@ class Proxy:
         self._settings = settings
         self.parts = parts
         self._bodies = trio.CapacityLimiter(BODIES)
+        self.open_requests = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         notes = self.parts.notes
         if scope["type"] not in ("http", "websocket"):
             return
         notes.metrics.open.inc()
+        self.open_requests += 1
         try:
             await self._answer(scope, receive, send)
         except Refused as refused:
@@ -73,6 +75,7 @@ class Proxy:
             notes.log.info("hung-up")
         finally:
             notes.metrics.open.dec()
+            self.open_requests -= 1
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "websocket":

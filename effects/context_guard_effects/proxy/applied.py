@@ -12,6 +12,8 @@ WAIT_SECONDS = 2.0
 """How long a request waits for the store."""
 PAUSE_SECONDS = 10.0
 """After the store has failed, how long it is not asked again."""
+THREADS = 8
+"""That ask the store at once: one that hangs takes no thread from anything else."""
 REMEMBERED = 4_000
 """Passes, the latest used."""
 
@@ -25,6 +27,7 @@ class AppliedLog:
         self._tell = tell
         self._passes: OrderedDict[int, LoggedPass] = OrderedDict()
         self._not_before = 0.0
+        self._limiter = trio.CapacityLimiter(THREADS)
 
     async def find(self, ids: tuple[str, ...]) -> tuple[LoggedPass, ...]:
         """Never raises, and never takes much longer than WAIT_SECONDS."""
@@ -34,7 +37,9 @@ class AppliedLog:
         said = f"it has not answered for {WAIT_SECONDS:g} seconds"
         with trio.move_on_after(WAIT_SECONDS):
             try:
-                found = await trio.to_thread.run_sync(self._store.find, ids, abandon_on_cancel=True)
+                found = await trio.to_thread.run_sync(
+                    self._store.find, ids, abandon_on_cancel=True, limiter=self._limiter
+                )
             except StoreError as error:
                 said = error.message
         if found is None:

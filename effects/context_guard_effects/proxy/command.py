@@ -3,7 +3,6 @@
 import signal
 import sys
 import time
-from pathlib import Path
 
 import trio
 from msgspec import Struct
@@ -13,13 +12,13 @@ from context_guard_effects.proxy.app import Settings
 from context_guard_effects.proxy.logs import Log
 from context_guard_effects.proxy.server import Plan, serve
 from context_guard_effects.proxy.worker import Setup, Worker
-from context_guard_effects.store import open_store
+from context_guard_effects.store import Place, given_as, open_store
 
 
 class Start(Struct, frozen=True):
     host: str
     port: int
-    store: Path
+    store: Place
     judge: str
     settings: Settings
     http2: bool
@@ -27,7 +26,7 @@ class Start(Struct, frozen=True):
 
 
 def run(start: Start) -> None:
-    """Until an interrupt or a request to terminate."""
+    """Until an interrupt, or until what is on the way has been answered after a request to terminate."""
     trio.run(_run, start)
 
 
@@ -37,23 +36,33 @@ async def _run(start: Start) -> None:
     except OSError as error:
         said = (error.strerror or str(error)).lower()
         raise Stop(f"cannot listen on {start.host}:{start.port}: {said}", UNWRITABLE) from error
-    worker = Worker(Setup(str(start.store), start.judge, start.settings.config))
+    worker = Worker(Setup(given_as(start.store), start.judge, start.settings.config))
     log = Log(level=start.level)
     with open_store(start.store) as store:
         plan = Plan(start.settings, store, worker.run, log, start.http2)
         try:
             async with trio.open_nursery() as nursery:
-                nursery.start_soon(_stop_on_signal, nursery.cancel_scope)
-                await nursery.start(serve, plan, listeners, _now)
-                _say_where(listeners)
+                nursery.start_soon(_stop_on_signal, nursery.cancel_scope, plan.drain)
+                nursery.start_soon(_serve_to_the_end, nursery.cancel_scope, plan, listeners)
         finally:
             await worker.stop()
 
 
-async def _stop_on_signal(scope: trio.CancelScope) -> None:
+async def _serve_to_the_end(scope: trio.CancelScope, plan: Plan, listeners: list[trio.SocketListener]) -> None:
+    async with trio.open_nursery() as nursery:
+        await nursery.start(serve, plan, listeners, _now)
+        _say_where(listeners)
+    scope.cancel()
+
+
+async def _stop_on_signal(scope: trio.CancelScope, drain: trio.Event) -> None:
+    """The first SIGTERM lets what is on the way come to its end; an interrupt, or a second one, does not."""
     with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
-        async for _ in signals:
-            scope.cancel()
+        async for given in signals:
+            if given == signal.SIGTERM and not drain.is_set():
+                drain.set()
+            else:
+                scope.cancel()
 
 
 def _say_where(listeners: list[trio.SocketListener]) -> None:

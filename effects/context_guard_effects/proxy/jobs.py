@@ -1,13 +1,17 @@
 """One pass over a conversation that a proxy saw, as a value that goes to whoever judges, and what comes back."""
 
 import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
+import trio
 from msgspec import Struct
 from msgspec.structs import replace
 
 from context_guard.cache.prices import prices_for
 from context_guard.config import Config
+from context_guard.edit_log import LoggedPass
 from context_guard.formats.codec import CODECS
 from context_guard.formats.message_list import entry_ids
 from context_guard.formats.request_body import list_key, read_request
@@ -19,7 +23,7 @@ from context_guard.transcript import Usage
 from context_guard_effects.judges.port import Judge
 from context_guard_effects.moment import Moment
 from context_guard_effects.settling import Means, read_list, run_pass
-from context_guard_effects.store import Store
+from context_guard_effects.store import Claims, Store, StoreError
 
 AFTER_EXPIRY_MS = 1_000
 
@@ -67,6 +71,8 @@ class Done(Struct, frozen=True):
     """Some edits do not pay while the provider's cache is warm."""
     expires: int = 0
     """When it no longer is."""
+    is_elsewhere: bool = False
+    """Another proxy on the same store is judging that run now."""
     problem: str = ""
 
 
@@ -88,10 +94,44 @@ async def _run(job: Job, store: Store, judge: Judge, config: Config) -> Done:
     if not job.reply:
         messages = _before_last_prompt(messages)
     read = read_list(codec, messages)
-    answer = next((at for at in reversed(range(len(read))) if read[at].role == "assistant"), None)
-    if answer is None:
+    at = next((at for at in reversed(range(len(read))) if read[at].role == "assistant"), None)
+    if at is None:
         return Done()
-    request = read_request(job.api, {**body, key: []}).unwrap()
+    ids = entry_ids(read)
+    answer = ids[at]
+    async with _claimed(store, answer) as is_ours:
+        if not is_ours:
+            return Done(answer=answer, is_elsewhere=True)
+        if job.now is None and _is_judged(await trio.to_thread.run_sync(store.find, ids), answer, job.phase):
+            return Done(answer=answer)
+        return await _judge(job, Means(store, codec, judge, config), messages, answer)
+
+
+def _is_judged(log: tuple[LoggedPass, ...], answer: str, phase: Phase) -> bool:
+    """By another proxy, or by this one before it was started again; what the judge left unanswered is asked again."""
+    records = (logged.record for logged in log if logged.witness == answer)
+    return any(record is not None and record.phase == phase and not record.timed_out for record in records)
+
+
+@asynccontextmanager
+async def _claimed(store: Store, answer: str) -> AsyncIterator[bool]:
+    """Whether nobody else judges the run that this entry ended, as long as this lasts."""
+    if not isinstance(store, Claims):
+        yield True
+        return
+    release = await trio.to_thread.run_sync(store.claim, f"run {answer}")
+    try:
+        yield release is not None
+    finally:
+        if release is not None:
+            with trio.CancelScope(shield=True), suppress(StoreError):  # a connection that has ended has released it
+                await trio.to_thread.run_sync(release)
+
+
+async def _judge(job: Job, means: Means, messages: list[Any], answer: str) -> Done:
+    body: dict[str, Any] = json.loads(job.body)
+    config = means.config
+    request = read_request(job.api, {**body, list_key(job.api): []}).unwrap()
     moment = Moment(
         model=request.model.ref if request.model is not None else None,
         usage=job.usage,
@@ -102,11 +142,10 @@ async def _run(job: Job, store: Store, judge: Judge, config: Config) -> Done:
     )
     if config.recall_with == RECALL:  # nobody has said how this agent recalls
         config = replace(config, recall_with=find_recall_way(body))
-    means = Means(store, codec, judge, config)
-    settled = await run_pass(means, messages, job.phase, moment, job.session)
+    settled = await run_pass(replace(means, config=config), messages, job.phase, moment, job.session)
     record = settled.record
     return Done(
-        answer=entry_ids(read)[answer],
+        answer=answer,
         edits=settled.edits,
         saved_chars=record.saved_chars if record else 0,
         decisions=tuple(

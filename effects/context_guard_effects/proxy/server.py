@@ -11,7 +11,7 @@ from hypercorn.trio.tcp_server import TCPServer
 from hypercorn.trio.worker_context import WorkerContext
 from hypercorn.typing import ConnectionState
 from hypercorn.utils import wrap_app
-from msgspec import Struct
+from msgspec import Struct, field
 
 from context_guard_effects.proxy.app import Parts, Proxy, Settings
 from context_guard_effects.proxy.applied import AppliedLog
@@ -31,6 +31,9 @@ from context_guard_effects.store import Store
 NOT_HTTP = b"\0\r\n\r\n"
 """What the server refuses with 400, and closes the connection."""
 KEEP_ALIVE_SECONDS = 75
+DRAIN_SECONDS = 20.0
+"""What is on the way when the proxy is told to end may take so long."""
+DRAIN_PAUSE = 0.02
 PIECE = 512 * 1024
 """Bytes read at a time: with fewer, most of a large body's time goes into handing it on."""
 
@@ -44,6 +47,8 @@ class Plan(Struct, frozen=True):
     run: Run
     log: Log
     http2: bool = False
+    drain: trio.Event = field(default_factory=trio.Event)
+    """Set it, and nothing new is accepted: what is on the way is answered, and runs that have ended are judged."""
 
 
 async def serve(
@@ -52,7 +57,7 @@ async def serve(
     now: Clock,
     task_status: trio.TaskStatus[Proxy] = trio.TASK_STATUS_IGNORED,
 ) -> None:
-    """Until cancelled. `now` in milliseconds since the epoch."""
+    """Until cancelled, or drained. `now` in milliseconds since the epoch."""
     logging.getLogger("httpx").setLevel(logging.WARNING)  # it would log addresses with their queries
     metrics, board = Metrics(), Dashboard(now())
 
@@ -80,8 +85,16 @@ async def serve(
                 async with trio.open_nursery() as connections:
                     app = wrap_app(cast(Any, proxy), 0, "asgi")
                     accept = partial(_accept, app, _server_config(), WorkerContext(None), metrics)
-                    task_status.started(proxy)
-                    await trio.serve_listeners(accept, list(listeners), handler_nursery=connections)
+                    async with trio.open_nursery() as accepting:
+                        listen = partial(trio.serve_listeners, handler_nursery=connections)
+                        accepting.start_soon(listen, accept, list(listeners))
+                        task_status.started(proxy)
+                        await plan.drain.wait()
+                        accepting.cancel_scope.cancel()
+                    with trio.move_on_after(DRAIN_SECONDS):
+                        while proxy.open_requests or settler.unfinished:
+                            await trio.sleep(DRAIN_PAUSE)
+                    connections.cancel_scope.cancel()
             finally:
                 nursery.cancel_scope.cancel()
 

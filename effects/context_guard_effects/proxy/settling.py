@@ -15,6 +15,8 @@ QUEUED = 32
 QUEUED_BYTES = 128_000_000
 WAITING = 32
 """Conversations whose edits wait until the provider's cache has expired."""
+ELSEWHERE_MS = 5_000
+"""After which a run that another proxy was judging is looked at again: that one may have been lost."""
 KNOWN = 4_000
 """Ends of runs that were judged."""
 
@@ -32,6 +34,7 @@ class Settler:
         self._queue: deque[Job] = deque()
         self._queued = trio.Event()
         self._waiting: OrderedDict[str, tuple[int, Job]] = OrderedDict()
+        self._elsewhere: OrderedDict[str, tuple[int, Job]] = OrderedDict()
         self._known: OrderedDict[str, None] = OrderedDict()
         self._changed = trio.Event()
         self.unfinished = 0
@@ -71,25 +74,32 @@ class Settler:
                 await self._queued.wait()
             job = self._queue.popleft()
             done = await self._run(job)
-            if done.answer:
+            if done.is_elsewhere:
+                _keep(self._elsewhere, done.answer, (self._now() + ELSEWHERE_MS, job), WAITING)
+                self._changed.set()
+            elif done.answer:
                 _keep(self._known, done.answer, None, KNOWN)
             if done.waits and job.now is None and done.expires > self._now():
                 _keep(self._waiting, done.answer, (done.expires, job), WAITING)
                 self._changed.set()
-            self._tell(job, done)
+            if not done.is_elsewhere:
+                self._tell(job, done)
             self.unfinished -= 1
 
     async def _wake(self) -> None:
-        """Judges again what waits, as soon as an edit costs nothing."""
+        """Judges again what waits, as soon as an edit costs nothing, and what was being judged elsewhere."""
         while True:
             self._changed = trio.Event()
-            due = min((due for due, _ in self._waiting.values()), default=None)
+            due = min((due for due, _ in (*self._waiting.values(), *self._elsewhere.values())), default=None)
             with trio.move_on_after(float("inf") if due is None else max(0, due - self._now()) / 1_000):
                 await self._changed.wait()
                 continue
             for answer in [answer for answer, (due, _) in self._waiting.items() if due <= self._now()]:
                 _, job = self._waiting.pop(answer)
                 self.add(replace(job, now=self._now()))
+            for answer in [answer for answer, (due, _) in self._elsewhere.items() if due <= self._now()]:
+                _, job = self._elsewhere.pop(answer)
+                self.add(job)
 
 
 def _keep(kept: OrderedDict[str, Any], key: str, value: Any, most: int) -> None:

@@ -3,7 +3,6 @@
 import contextlib
 import sys
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 from typing import BinaryIO
 
 import msgspec
@@ -13,7 +12,7 @@ from msgspec import Struct
 from context_guard.config import Config
 from context_guard_effects.judges.port import Judge
 from context_guard_effects.proxy.jobs import Done, Job, run_job
-from context_guard_effects.store import Store
+from context_guard_effects.store import LateStore, Store, StoreError
 
 Run = Callable[[Job], Awaitable[Done]]
 """Judges one job after the other. Never raises."""
@@ -28,6 +27,7 @@ class Setup(Struct, frozen=True):
     """The first thing that the process is told."""
 
     store: str
+    """As `given_as` says it: it may hold a password, which goes over the pipe alone."""
     judge: str
     config: Config
 
@@ -35,6 +35,19 @@ class Setup(Struct, frozen=True):
 def run_here(store: Store, judge: Judge, config: Config) -> Run:
     async def run(job: Job) -> Done:
         return await run_job(job, store, judge, config)
+
+    return run
+
+
+def _run_late(store: LateStore, judge: Judge, config: Config) -> Run:
+    """A server that is down costs the passes of that time alone."""
+
+    async def run(job: Job) -> Done:
+        try:
+            opened = await trio.to_thread.run_sync(store.get)
+        except StoreError as error:
+            return Done(problem=f"a pass changed nothing: {error.message}")
+        return await run_job(job, opened, judge, config)
 
     return run
 
@@ -138,14 +151,15 @@ def serve(given: BinaryIO, taken: BinaryIO) -> None:
     import os
 
     from context_guard_effects.cli.judging import choose_judge
-    from context_guard_effects.store import open_store
+    from context_guard_effects.store import read_place
 
     os.nice(10) if hasattr(os, "nice") else None  # requests come first
     setup = msgspec.msgpack.decode(_read(given), type=Setup)
     judge = choose_judge(setup.judge, setup.config)
+    store = LateStore(read_place(setup.store))
     # An OSError: the proxy is gone, and nobody waits for the answer.
-    with open_store(Path(setup.store)) as store, contextlib.suppress(OSError):
-        trio.run(_serve, given, taken, run_here(store, judge, setup.config))
+    with contextlib.closing(store), contextlib.suppress(OSError):
+        trio.run(_serve, given, taken, _run_late(store, judge, setup.config))
 
 
 async def _serve(given: BinaryIO, taken: BinaryIO, run: Run) -> None:

@@ -1,4 +1,4 @@
-"""Raw outputs, edits and records beside a message list, on disk and shared by processes.
+"""Raw outputs, edits and records beside a message list, on disk or on a server, shared by processes.
 
 with open_store() as store:
     store.keep(log_pass(...), raw_outputs(...))
@@ -6,28 +6,38 @@ with open_store() as store:
     store.raw("3f2a9c01d4e5")
 """
 
-from context_guard_effects.store.place import default_path
+from context_guard_effects.store.opening import LateStore, open_store
+from context_guard_effects.store.place import Place, Server, default_place, given_as, read_place
 from context_guard_effects.store.port import (
+    Claims,
     Expired,
     IdTaken,
+    OpenStore,
     Purged,
     Store,
     StoredSession,
     StoreError,
     StoreStatus,
 )
-from context_guard_effects.store.sqlite import SqliteStore, memory_store, open_store
+from context_guard_effects.store.sqlite import SqliteStore, memory_store
 
 __all__ = [
+    "Claims",
     "Expired",
     "IdTaken",
+    "LateStore",
+    "OpenStore",
+    "Place",
     "Purged",
+    "Server",
     "SqliteStore",
     "Store",
     "StoreError",
     "StoreStatus",
     "StoredSession",
-    "default_path",
+    "default_place",
+    "given_as",
     "memory_store",
     "open_store",
+    "read_place",
 ]

@@ -5,7 +5,7 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
-from context_guard_effects.store.blobs import to_text
+from context_guard_effects.store.contents import to_text
 from context_guard_effects.store.outputs import get_output
 from context_guard_effects.store.passes import get_pass
 from context_guard_effects.store.port import StoreError

@@ -1,13 +1,13 @@
 """Raw outputs in the store: told apart by id, their contents shared."""
 
-import json
 import sqlite3
 from collections.abc import Iterable
-from hashlib import sha256
 
 from context_guard.edit_log import RawImage, RawOutput
-from context_guard_effects.store.blobs import damaged, get_blob, put_blob, to_bytes, to_text
-from context_guard_effects.store.port import Expired, IdTaken
+from context_guard_effects.store.blobs import get_blob, put_blob
+from context_guard_effects.store.contents import damaged, to_bytes, to_text
+from context_guard_effects.store.encoding import digest_of, taken
+from context_guard_effects.store.port import Expired
 
 
 def is_stored(db: sqlite3.Connection, id: str) -> bool:
@@ -18,7 +18,7 @@ def is_stored(db: sqlite3.Connection, id: str) -> bool:
 
 def put_outputs(db: sqlite3.Connection, raws: Iterable[RawOutput]) -> None:
     """Stores those that are not there. Raises IdTaken where an id stands for another content."""
-    taken: list[str] = []
+    others: list[str] = []
     for raw in raws:
         known = db.execute("SELECT digest FROM output WHERE id = ?", (to_bytes(raw.id),)).fetchone()
         if known is None or known[0] is None:
@@ -26,9 +26,9 @@ def put_outputs(db: sqlite3.Connection, raws: Iterable[RawOutput]) -> None:
         elif known[0] == digest_of(raw):
             _mend(db, raw)
         else:
-            taken.append(raw.id)
-    if taken:
-        raise IdTaken(f"{', '.join(taken)} stands for another content already: the pass is not kept.", tuple(taken))
+            others.append(raw.id)
+    if others:
+        raise taken(others)
 
 
 def get_output(db: sqlite3.Connection, id: str) -> RawOutput | Expired | None:
@@ -50,12 +50,6 @@ def get_output(db: sqlite3.Connection, id: str) -> RawOutput | Expired | None:
     if digest_of(raw) != digest:
         raise damaged()
     return raw
-
-
-def digest_of(raw: RawOutput) -> bytes:
-    """Tells contents apart: the id, the text and the images, not who called which tool."""
-    images = [[image.media_type, image.kind, image.data] for image in raw.images]
-    return sha256(json.dumps([raw.id, raw.text, images]).encode()).digest()
 
 
 def expire_outputs(db: sqlite3.Connection, now: int) -> int:

@@ -1,15 +1,13 @@
 """The log in the store: passes in the order in which they were kept."""
 
-import json
 import sqlite3
 from collections.abc import Callable, Collection, Iterator
 
-import msgspec
-
 from context_guard.edit_log import LoggedPass
 from context_guard.hidden import is_word, mentioned
-from context_guard_effects.store.blobs import get_blob, put_blob, to_bytes
-from context_guard_effects.store.port import StoreError
+from context_guard_effects.store.blobs import get_blob, put_blob
+from context_guard_effects.store.contents import to_bytes
+from context_guard_effects.store.encoding import decode_pass, encode_pass
 
 LoadPass = Callable[[int, int], LoggedPass]
 """From the place in the log and the id of the content."""
@@ -43,16 +41,3 @@ def find_passes(db: sqlite3.Connection, ids: Collection[str], load: LoadPass) ->
             db.execute(f"SELECT seq, body FROM mention JOIN pass USING (seq) WHERE mention.id IN ({marks})", some)
         )
     return (load(seq, body) for seq, body in sorted(found))
-
-
-def encode_pass(pass_: LoggedPass) -> bytes:
-    """As JSON of the standard library: a label may hold half of a surrogate pair, which msgspec refuses."""
-    fields = msgspec.to_builtins(msgspec.structs.replace(pass_, seq=0))
-    return json.dumps(fields, separators=(",", ":"), sort_keys=True).encode()
-
-
-def decode_pass(body: bytes, seq: int) -> LoggedPass:
-    try:
-        return msgspec.structs.replace(msgspec.convert(json.loads(body), LoggedPass), seq=seq)
-    except (ValueError, msgspec.ValidationError) as error:
-        raise StoreError(f"Pass {seq} of the log cannot be read: {error}. Update context-guard.") from error

@@ -5,9 +5,9 @@ asyncio run it in one. What `keep` has returned is on the disk: no crash of this
 the same store open, loses it.
 """
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from datetime import timedelta
-from typing import Protocol
+from typing import Protocol, Self, runtime_checkable
 
 from msgspec import Struct
 
@@ -112,3 +112,21 @@ class Store(Protocol):
         ...
 
     def close(self) -> None: ...
+
+
+@runtime_checkable
+class Claims(Protocol):
+    """A store that processes share who each see the same conversations: one does a piece of work, the others do not."""
+
+    def claim(self, key: str) -> Callable[[], None] | None:
+        """Alone for whoever has it, until the function that it gets is called, or its process or connection ends. None:
+        somebody has it. Raises StoreError. Blocks."""
+        ...
+
+
+class OpenStore(Store, Protocol):
+    """A store of this package: closed at the end of a `with`."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *_: object) -> None: ...

@@ -3,15 +3,15 @@
 import sqlite3
 from datetime import timedelta
 
-from context_guard_effects.store.blobs import to_bytes
+from context_guard_effects.store.contents import to_bytes
+from context_guard_effects.store.encoding import check_purge
 from context_guard_effects.store.outputs import expire_outputs
-from context_guard_effects.store.port import Purged, StoreError
+from context_guard_effects.store.port import Purged
 
 
 def delete_passes(db: sqlite3.Connection, now: int, older_than: timedelta | None, session: str | None) -> Purged:
     """By age alone, passes that hold nothing but the user's own words stay: they quote nothing."""
-    if older_than is None and session is None:
-        raise StoreError("Nothing was deleted: a purge needs an age or a session.")
+    check_purge(older_than, session)
     going = ["kept_at <= ?"]
     values: list[object] = [now - (older_than or timedelta()) // timedelta(milliseconds=1)]
     if session is None:

@@ -8,27 +8,25 @@ import contextlib
 import os
 import sqlite3
 import threading
-import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from datetime import timedelta
 from functools import lru_cache, partial
 from pathlib import Path
+from typing import Self
 
 from msgspec import Struct, structs
 
 from context_guard.edit_log import LoggedPass, RawOutput
-from context_guard.hidden import ways_back
 from context_guard_effects.store.blobs import get_blob
+from context_guard_effects.store.clock import Clock, now_ms
 from context_guard_effects.store.connect import connect, connect_memory, telling, transaction
+from context_guard_effects.store.encoding import check_output, check_pass, encode_pass, find_needed
 from context_guard_effects.store.faults import find_faults
 from context_guard_effects.store.outputs import get_output, is_stored, put_outputs
-from context_guard_effects.store.passes import LoadPass, encode_pass, find_passes, get_pass, put_pass
-from context_guard_effects.store.place import default_path
+from context_guard_effects.store.passes import LoadPass, find_passes, get_pass, put_pass
 from context_guard_effects.store.port import Expired, Purged, StoredSession, StoreError, StoreStatus
 from context_guard_effects.store.purge import compact, delete_passes, undo_pass
 from context_guard_effects.store.summary import list_sessions, sum_up
-
-Clock = Callable[[], int]
 
 REMEMBERED = 256
 """Passes kept decoded: a host asks for those of its conversation before each request. A pass never changes."""
@@ -43,15 +41,6 @@ class _Opened(Struct, frozen=True):
     lock: threading.RLock
     pid: int
     file: tuple[int, int] | None
-
-
-def now_ms() -> int:
-    return time.time_ns() // 1_000_000
-
-
-def open_store(path: Path | str | None = None, now: Clock = now_ms) -> "SqliteStore":
-    """The store at the path, by default the user's own; it is made where there is none. Raises StoreError."""
-    return SqliteStore(Path(path) if path else default_path(), now)
 
 
 def memory_store(now: Clock = now_ms) -> "SqliteStore":
@@ -73,7 +62,7 @@ class SqliteStore:
         with self._session() as db:
             with transaction(db, "IMMEDIATE"):
                 put_outputs(db, raws)
-                needed = {raw.id for raw in raws} | _needed(db, pass_)
+                needed = {raw.id for raw in raws} | find_needed(pass_, partial(is_stored, db))
                 seq = put_pass(db, pass_, needed, self._now())
             try:
                 return _read_back(db, seq, body, raws)
@@ -126,7 +115,7 @@ class SqliteStore:
             with opened.lock:
                 opened.db.close()
 
-    def __enter__(self) -> "SqliteStore":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -164,26 +153,12 @@ def _identity(path: Path | None) -> tuple[int, int] | None:
     return None if status is None else (status.st_dev, status.st_ino)
 
 
-def _needed(db: sqlite3.Connection, pass_: LoggedPass) -> set[str]:
-    """The stored outputs that give back what the pass hides."""
-    needed: set[str] = set()
-    for target, ways in ways_back(pass_).items():
-        way = next((id for id in ways if is_stored(db, id)), None)
-        if way is None:
-            raise StoreError(f"{target} has no raw output in the store and none was given: its edit is not kept.")
-        needed.add(way)
-    return needed
-
-
 def _read_back(db: sqlite3.Connection, seq: int, body: bytes, raws: tuple[RawOutput, ...]) -> LoggedPass:
     """The pass as it is stored now, compared with what was to be stored, like the outputs."""
     db.execute("PRAGMA shrink_memory")  # from the file, not from what this connection remembers of it
     with transaction(db, "DEFERRED"):
         found = db.execute("SELECT body FROM pass WHERE seq = ?", (seq,)).fetchone()
-        if found is None or get_blob(db, found[0]) != body:
-            raise StoreError(f"Pass {seq} is not in the store as it was written. The disk may fail.")
+        check_pass(seq, body, None if found is None else get_blob(db, found[0]))
         for raw in raws:
-            stored = get_output(db, raw.id)
-            if not isinstance(stored, RawOutput) or (stored.text, stored.images) != (raw.text, raw.images):
-                raise StoreError(f"Output {raw.id} is not in the store as it was written. The disk may fail.")
+            check_output(raw, get_output(db, raw.id))
         return get_pass(db, seq, found[0])

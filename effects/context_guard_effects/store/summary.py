@@ -3,7 +3,7 @@
 import sqlite3
 from pathlib import Path
 
-from context_guard_effects.store.blobs import to_text
+from context_guard_effects.store.contents import to_text
 from context_guard_effects.store.port import StoredSession, StoreStatus
 
 
