@@ -33,8 +33,11 @@ class ContextGuard(NearestGroup):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        module, name = ("words", cmd_name) if cmd_name in WORDS else (cmd_name, "command")
-        command: click.Command = getattr(import_module(f"context_guard_effects.cli.{module}"), name)
+        if cmd_name in WORDS:
+            from context_guard_effects.cli import words
+
+            return words.command(cmd_name)
+        command: click.Command = import_module(f"context_guard_effects.cli.{cmd_name}").command
         return command
 
     def main(self, args: Sequence[str] | None = None, prog_name: str | None = None, *_: Any, **extra: Any) -> NoReturn:

@@ -10,38 +10,24 @@ from context_guard_effects.cli.output import write
 if TYPE_CHECKING:
     from context_guard_effects.store import Place
 
-
-@click.command()
-@options.stored
-@options.store
-def pin(id: str, store: "Place | None") -> None:
-    """Have the model see the output ID in full, and keep every pass off it."""
-    from context_guard_effects import word_log
-    from context_guard_effects.cli.stores import writing
-
-    with writing(store) as opened:
-        write(f"{word_log.pin(opened, id)}\n")
+HELP = {
+    "pin": "Have the model see the output ID in full, and keep every pass off it.",
+    "unpin": "Take back a pin: passes may judge the output ID again.",
+    "restore": "Have the model see the original of the output or exchange ID again, where an edit hides it.",
+}
 
 
-@click.command()
-@options.stored
-@options.store
-def unpin(id: str, store: "Place | None") -> None:
-    """Take back a pin: passes may judge the output ID again."""
-    from context_guard_effects import word_log
-    from context_guard_effects.cli.stores import writing
+def command(word: str) -> click.Command:
+    """`word` is a key of HELP, and the function of `word_log` that it names."""
 
-    with writing(store) as opened:
-        write(f"{word_log.unpin(opened, id)}\n")
+    @click.command(word, help=HELP[word])
+    @options.stored
+    @options.store
+    def say(id: str, store: "Place | None") -> None:
+        from context_guard_effects import word_log
+        from context_guard_effects.cli.stores import writing
 
+        with writing(store) as opened:
+            write(f"{getattr(word_log, word)(opened, id)}\n")
 
-@click.command()
-@options.stored
-@options.store
-def restore(id: str, store: "Place | None") -> None:
-    """Have the model see the original of the output or exchange ID again, where an edit hides it."""
-    from context_guard_effects import word_log
-    from context_guard_effects.cli.stores import writing
-
-    with writing(store) as opened:
-        write(f"{word_log.restore(opened, id)}\n")
+    return say
