@@ -501,7 +501,7 @@ def _without_gone(node: Any) -> Any:
 
 
 @given(requests(), st.builds(Anchors, read=st.none() | IDS, write=st.none() | IDS | st.just("c|3")))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_any_request_keeps_to_the_rules(body: Json, anchors: Anchors) -> None:
     """At most four marks, longer lives in front, content unchanged, a second time nothing; never a failure."""
     check(body, anchors)

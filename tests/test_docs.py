@@ -144,7 +144,10 @@ def test_what_nobody_runs_is_known() -> None:
         ("docs/benchmark.md", "the labelled sessions are not in the project"),
         ("docs/deploy.md", "needs Docker"),
         ("docs/frameworks.md", "needs Python 3.12, and was not run"),
-        ("docs/store.md", "they need a server of yours; tests/outside/test_postgres.py does the same on one of its own"),
+        (
+            "docs/store.md",
+            "they need a server of yours; tests/outside/test_postgres.py does the same on one of its own",
+        ),
     ]
     for example in ALL:
         if example.by_hand and example.language == "python":

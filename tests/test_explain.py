@@ -293,7 +293,7 @@ def test_hostile_labels_stay_on_their_line() -> None:
 
 
 @given(tapes)
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 def test_every_entry_of_any_pass_has_an_explanation(tape: bytes) -> None:
     """Never the shrug; what it says about kept and dropped chunks is what the pass decided."""
     for transcript, planned, settled in _passes(Tape(tape)):

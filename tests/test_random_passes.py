@@ -17,7 +17,7 @@ from context_guard.formats.pi_session import parse
 from context_guard.stages import plan, settle
 from context_guard.transcript import shown
 
-EXAMPLES = 2_000
+EXAMPLES = 1_200
 """`.ci/run` adds 10,000 others by `scripts/random_passes.py`."""
 SHARES = 2
 """Tests that the examples are dealt out to, so that several workers can take them."""
