@@ -84,7 +84,7 @@ def test_a_proxy_that_is_killed_goes_on_with_the_same_edits(provider: Provider, 
     assert MARKER in after.decode()
     note = noted_id(json.loads(after)["messages"], "anthropic")
     assert OUTPUT == guard("recall", note, "--raw", "--store", store).stdout
-    assert "1 request, 49.5 kB kept out" in shown
+    assert "1 request, 48.5 kB kept out" in shown
     assert "model-1" in shown
 
 
@@ -172,7 +172,7 @@ def test_a_wrong_start_is_told_before_anything_listens(name: str, tmp_path: Path
 
 def test_without_its_packages_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("context_guard_effects.proxy.PACKAGES", ("hypercorn", "no_such_package"))
-    assert "no_such_package: pip install 'context-guard[proxy]'" in complaint(guard("proxy"))
+    assert "no_such_package is not installed: pip install 'context-guard[proxy]'" in complaint(guard("proxy"))
 
 
 def test_watch_says_where_it_looked() -> None:

@@ -169,5 +169,5 @@ def test_without_the_sdk_the_command_says_what_to_install(monkeypatch: pytest.Mo
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "mcp_types", None)
     run = guard("mcp")
-    assert 3 == run.exit_code
+    assert 2 == run.exit_code
     assert "pip install 'context-guard[mcp]'" in complaint(run)

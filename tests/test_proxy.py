@@ -517,9 +517,19 @@ def test_a_checkpoint_that_does_not_pay_is_not_made() -> None:
     """The same cost rules as in any host: the provider's cache is warm, and the run is short."""
     with running(config=Config()) as world:
         world.provider.script[:] = [streamed(events("anthropic", Turn(call_id="call_10")))]
-        world.post("anthropic", long_run(10), stream=True)
+        marked = [{"type": "text", "text": "Be brief.", "cache_control": {"type": "ephemeral"}}]
+        world.post("anthropic", long_run(10), system=marked, stream=True)
         world.settled()
         assert 0 == world.store.status().passes
+
+
+def test_what_nothing_is_cached_of_has_nothing_to_lose() -> None:
+    """Without a mark Anthropic caches nothing: the edits of a run are made at its end, by the default settings."""
+    with running(config=Config()) as world:
+        world.provider.script[:] = [streamed(events("anthropic", ANSWER))]
+        world.post("anthropic", long_run(10), stream=True)
+        world.settled()
+        assert 1 == world.metric("passes_total", outcome="edited")
 
 
 def test_no_key_is_in_any_log_metric_or_record(tmp_path: Path) -> None:

@@ -125,21 +125,22 @@ async def test_a_request_that_goes_on_ends_the_wait() -> None:
 async def test_a_checkpoint_that_waits_gives_way_to_what_comes_after_it() -> None:
     """Of its own conversation: the later one sees all that it would have seen. The end of a run never does."""
     clocked = Clocked()
-    for phase, root, session in (
-        ("mid-run", "a", "1"),
-        ("mid-run", "b", "2"),
-        ("mid-run", "a", "3"),
-        ("run-end", "a", "4"),
-        ("mid-run", "a", "5"),
-        ("run-end", "a", "6"),
+    for phase, head, session in (
+        ("mid-run", "a1", "1"),
+        ("mid-run", "b1", "of another with the same first prompt"),
+        ("mid-run", "a2", "3"),
+        ("run-end", "a3", "4"),
+        ("mid-run", "a4", "5"),
+        ("run-end", "a5", "6"),
     ):
-        clocked.settler.add(job(phase=phase, root=root, session=session))
+        path = frozenset(f"{head[0]}{number}" for number in range(int(head[1]) + 1))
+        clocked.settler.add(job(phase=phase, head=head, path=path, session=session))
     assert 3 == clocked.settler.unfinished
     async with trio.open_nursery() as nursery:
         nursery.start_soon(clocked.settler.run)
         await trio.testing.wait_all_tasks_blocked()
         nursery.cancel_scope.cancel()
-    assert ["2", "4", "6"] == [it.session for it in clocked.ran]
+    assert ["of another with the same first prompt", "4", "6"] == [it.session for it in clocked.ran]
     assert 0 == clocked.settler.unfinished
 
 

@@ -7,8 +7,6 @@ from functools import partial
 from typing import Any
 
 import trio
-from hypercorn.config import Config
-from hypercorn.trio import serve
 from mcp.server.stdio import stdio_server
 
 from context_guard_effects.mcp_server import make_server
@@ -33,6 +31,9 @@ async def _stdio(store: Place | None) -> None:
 
 
 async def _http(store: Place | None, host: str, port: int, ready: Callable[[str], None]) -> None:
+    from hypercorn.config import Config
+    from hypercorn.trio import serve
+
     config = Config()
     config.bind = [f"[{host}]:{port}" if ":" in host else f"{host}:{port}"]
     config.errorlog = logging.getLogger("hypercorn.error")

@@ -74,7 +74,7 @@ def opencode(wish: Wish, environment: Mapping[str, str]) -> tuple[Addition, ...]
     file = next((folder / name for name in ("opencode.jsonc", "opencode.json") if (folder / name).exists()), None)
     file = file or folder / "opencode.json"
     settings = []
-    for provider in wish.providers or _providers(_opened(file)):
+    for provider in wish.providers or _providers(file):
         keys = ("provider", provider, "options", "baseURL")
         url = f"{wish.proxy}{OPENCODE_APIS[provider]}"
         _refuse_other(file, keys, url, f"the proxy's --upstream {provider}=")
@@ -101,13 +101,21 @@ def _server(environment: Mapping[str, str]) -> dict[str, Any]:
     return command | {"env": {VARIABLE: place.url if isinstance(place, Server) else os.path.abspath(place)}}
 
 
-def _providers(document: Document) -> tuple[str, ...]:
+def _providers(file: Path) -> tuple[str, ...]:
     """Those that OpenCode's own file names; without any, Anthropic. Where the keys lie is not looked at."""
+    document = _opened(file)
     configured = document.get(("provider",))
     models = [document.get((key,)) for key in ("model", "small_model")]
     names = [*(configured if isinstance(configured, dict) else ())]
     names += [model.partition("/")[0] for model in models if isinstance(model, str)]
-    return tuple(name for name in OPENCODE_APIS if name in names) or ("anthropic",)
+    found = tuple(name for name in OPENCODE_APIS if name in names)
+    if names and not found:
+        raise Conflict(
+            f"{file} names only {', '.join(dict.fromkeys(names))}. Of OpenCode's providers anthropic and openai "
+            "can be sent through the proxy: name one with --provider, or do it by hand: give the address of yours to "
+            "the proxy's --upstream NAME=URL, and set its options.baseURL to the proxy's address with /NAME behind it."
+        )
+    return found or ("anthropic",)
 
 
 def _refuse_other(file: Path, keys: Keys, ours: str, goes_to: str, allowed: str = "") -> None:

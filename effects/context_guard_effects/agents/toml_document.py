@@ -1,6 +1,7 @@
 """TOML, changed in place by tomlkit, which keeps comments, order and spacing."""
 
 import codecs
+import tomllib
 from typing import Any
 
 import tomlkit
@@ -79,7 +80,16 @@ class TomlDocument:
         try:
             return tomlkit.parse(self._text())
         except (TOMLKitError, ValueError) as error:
-            raise DocumentError(f"it is no TOML: {error}") from error
+            raise DocumentError(f"it is no TOML: {_fault(self._text()) or error}") from error
+
+
+def _fault(text: str) -> str:
+    """As Python's own reader says it, whose words tell more; empty where it sees none."""
+    try:
+        tomllib.loads(text)
+    except ValueError as error:
+        return str(error)
+    return ""
 
 
 def _item(value: Any) -> Any:

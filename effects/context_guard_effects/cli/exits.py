@@ -31,3 +31,8 @@ class Stop(Exception):
         super().__init__(message)
         self.message = message
         self.code = code
+
+
+def missing(packages: str, extra: str) -> Stop:
+    """What a command needs that is not here."""
+    return Stop(f"{packages} is not installed: pip install 'context-guard[{extra}]', in a clone '.[{extra}]'", USAGE)

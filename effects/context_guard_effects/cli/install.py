@@ -5,11 +5,8 @@ import re
 import click
 
 from context_guard_effects.cli import installing, options
-from context_guard_effects.cli.installing import TARGETS, Asked
+from context_guard_effects.cli.installing import PROXY, TARGETS, Asked
 from context_guard_effects.cli.nearest import NearestChoice
-
-PROXY = "http://127.0.0.1:8484"
-"""Where `context-guard proxy` listens unless it is told otherwise."""
 
 
 def read_proxy(ctx: click.Context, param: click.Parameter, value: str) -> str:

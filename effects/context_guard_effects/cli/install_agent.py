@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from context_guard_effects.cli.exits import UNREADABLE, UNWRITABLE, USAGE, Stop
-from context_guard_effects.cli.installing import Asked
+from context_guard_effects.cli.exits import UNREADABLE, UNWRITABLE, USAGE, Stop, missing
+from context_guard_effects.cli.installing import PROXY, Asked
 from context_guard_effects.cli.output import warn, write
 
 if TYPE_CHECKING:
@@ -30,9 +30,15 @@ def install(agent: str, asked: Asked) -> None:
     for change in changes:
         write(f"wrote {change.file}\n")
     write(
-        "The agent now needs the proxy: start it with `context-guard proxy`, and start the agent anew. "
+        f"The agent now needs the proxy: start it with `context-guard proxy{_listen(asked.proxy)}`, "
+        "and start the agent anew. "
         f"`context-guard uninstall {agent}` takes all of it back.\n"
     )
+
+
+def _listen(proxy: str) -> str:
+    """What the proxy is told where it is not at its usual address."""
+    return "" if proxy == PROXY else f" --listen {proxy.partition('://')[2]}"
 
 
 def uninstall(agent: str, asked: Asked) -> None:
@@ -58,7 +64,7 @@ def _installer(agent: str) -> "Installer":
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in ("tomlkit", "tree_sitter", "tree_sitter_json"):
             raise
-        raise Stop(f"{error.name} is not installed: pip install 'context-guard[agents]'", USAGE) from error
+        raise missing(error.name or "tomlkit", "agents") from error
     import platformdirs
 
     return _told(lambda: Installer(agent, platformdirs.user_data_path("context-guard", False) / "installed.json"))

@@ -20,6 +20,8 @@ class Target(NamedTuple):
     """Has `install(agent, asked)` and `uninstall(agent, asked)`; imported only when asked for."""
 
 
+PROXY = "http://127.0.0.1:8484"
+"""Where `context-guard proxy` listens unless it is told otherwise."""
 SETTINGS = "context_guard_effects.cli.install_agent"
 
 TARGETS = {

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 from context_guard_effects.cli import options
-from context_guard_effects.cli.exits import UNREADABLE, UNWRITABLE, Stop
+from context_guard_effects.cli.exits import UNWRITABLE, Stop, missing
 from context_guard_effects.cli.output import warn
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def command(address: str | None, store: "Place | None") -> None:
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in ("mcp", "mcp_types", "hypercorn"):
             raise
-        raise Stop(f"{error.name} is not installed: pip install 'context-guard[mcp]'", UNREADABLE) from error
+        raise missing(error.name or "mcp", "mcp") from error
     try:
         if address is None:
             serve_stdio(store)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from context_guard_effects.cli import options
-from context_guard_effects.cli.exits import UNREADABLE, USAGE, Stop
+from context_guard_effects.cli.exits import UNREADABLE, Stop, missing
 
 if TYPE_CHECKING:
     from context_guard_effects.store import Place
@@ -66,8 +66,8 @@ def command(
     """
     from context_guard_effects.proxy import missing_packages
 
-    if missing := missing_packages():
-        raise Stop(f"the proxy needs {', '.join(missing)}: pip install 'context-guard[proxy]'", USAGE)
+    if packages := missing_packages():
+        raise missing(" and ".join(packages), "proxy")
     from context_guard_effects.cli.judging import choose_judge
     from context_guard_effects.cli.settings import read_settings
     from context_guard_effects.proxy.app import Settings

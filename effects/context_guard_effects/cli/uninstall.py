@@ -3,8 +3,7 @@
 import click
 
 from context_guard_effects.cli import installing, options
-from context_guard_effects.cli.install import PROXY
-from context_guard_effects.cli.installing import TARGETS, Asked
+from context_guard_effects.cli.installing import PROXY, TARGETS, Asked
 from context_guard_effects.cli.nearest import NearestChoice
 
 

@@ -63,8 +63,6 @@ class Proxy:
         notes = self.parts.notes
         if scope["type"] not in ("http", "websocket"):
             return
-        notes.metrics.open.inc()
-        self.open_requests += 1
         try:
             await self._answer(scope, receive, send)
         except Refused as refused:
@@ -73,9 +71,6 @@ class Proxy:
             await send_refusal(refused.refusal, scope, send)
         except HungUp:
             notes.log.info("hung-up")
-        finally:
-            notes.metrics.open.dec()
-            self.open_requests -= 1
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "websocket":
@@ -88,6 +83,16 @@ class Proxy:
             await own(scope, receive, send)
             return
         asked = _read(scope, named, self._settings.upstreams)
+        self.open_requests += 1
+        self.parts.notes.metrics.open.inc()
+        try:
+            await self._ask(asked, receive, send)
+        finally:
+            self.open_requests -= 1
+            self.parts.notes.metrics.open.dec()
+
+    async def _ask(self, asked: Asked, receive: Receive, send: Send) -> None:
+        """Of the upstream. Raises Refused and HungUp."""
         if isinstance(asked.route, Guarded):
             body = await self._guarded(asked, asked.route, receive)
             watched = receive
@@ -154,6 +159,7 @@ class Proxy:
         except UpstreamError as error:
             notes.metrics.upstream_errors.inc()
             notes.log.warning("upstream", upstream=asked.upstream.name, error=str(error), status=asked.status)
+            notes.tell(f"the upstream {asked.upstream.name} did not answer to the end: {error}")
             if asked.status:
                 return None  # what the agent has stays cut off, as it would be without a proxy
             return Refusal(502, "upstream", f"The upstream {asked.upstream.name} does not answer ({error}).")

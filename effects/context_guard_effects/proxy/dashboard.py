@@ -63,7 +63,7 @@ class Dashboard:
             return None
         key = (api, session, told.root)
         seen = self._seen.pop(key, None) or Seen(told.root, session, api, told.model)
-        saved = size - len(rewritten.body) if rewritten.edits else 0
+        saved = rewritten.kept_out
         seen.requests += 1
         seen.model, seen.last = told.model, now
         seen.raw_bytes, seen.sent_bytes, seen.edits = size, size - saved, rewritten.edits

@@ -9,6 +9,7 @@ import trio
 from msgspec import Struct
 from msgspec.structs import replace
 
+from context_guard.cache.marks import is_messages, read_marks
 from context_guard.cache.prices import prices_for
 from context_guard.config import Config
 from context_guard.edit_log import LoggedPass
@@ -39,8 +40,10 @@ class Job(Struct, frozen=True):
     answered: int
     """When the reply was complete, or when the request came; milliseconds since the epoch."""
     usage: Usage | None = None
-    root: str = ""
-    """Id of the conversation's first entry, where it is known."""
+    head: str = ""
+    """Id of the last thing that the assistant said or did in the request, where it is known."""
+    path: frozenset[str] = frozenset()
+    """Ids of all entries of the request."""
     now: int | None = None
     """When it is judged, where that is not right away."""
 
@@ -132,11 +135,12 @@ async def _judge(job: Job, means: Means, messages: list[Any], answer: str) -> Do
     body: dict[str, Any] = json.loads(job.body)
     config = means.config
     request = read_request(job.api, {**body, list_key(job.api): []}).unwrap()
+    expires = job.answered + prices_for(request.model).ttl_ms + AFTER_EXPIRY_MS
     moment = Moment(
         model=request.model.ref if request.model is not None else None,
         usage=job.usage,
         overhead_chars=request.overhead_chars,
-        now=job.now,
+        now=job.now if job.now is not None or not _is_uncached(job.api, body) else expires,
         answered=job.answered,
         session=job.session,
     )
@@ -157,9 +161,14 @@ async def _judge(job: Job, means: Means, messages: list[Any], answer: str) -> Do
         cost_usd=record.cost_usd if record else 0.0,
         unanswered=settled.unanswered,
         waits=any(it.reason == DEFERRED for it in (record.results if record else ())),
-        expires=job.answered + prices_for(request.model).ttl_ms + AFTER_EXPIRY_MS,
+        expires=expires,
         problem=settled.problem,
     )
+
+
+def _is_uncached(api: Api, body: dict[str, Any]) -> bool:
+    """Anthropic caches what is marked: without a mark an edit has nothing to lose, as once a cache has expired."""
+    return api == "anthropic" and is_messages(body) and not read_marks(body)
 
 
 def _before_last_prompt(messages: list[Any]) -> list[Any]:

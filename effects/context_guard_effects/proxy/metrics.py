@@ -1,6 +1,6 @@
 """What the proxy counts, for Prometheus."""
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics, generate_latest
 
 from context_guard.transcript import Usage
 from context_guard_effects.proxy.jobs import Done
@@ -14,6 +14,7 @@ class Metrics:
     """Labels are words of ours, never anything that a request brings: their number is bounded."""
 
     def __init__(self) -> None:
+        disable_created_metrics()  # type: ignore[no-untyped-call]  # a second series for each, which nobody asked for
         registry = self.registry = CollectorRegistry()
         self.requests = Counter(
             "context_guard_requests", "Requests passed on, by API and outcome.", ("api", "outcome"), registry=registry

@@ -1,6 +1,7 @@
 """What is noted of each request and reply: in metrics, in the log, on the board, and as work for whoever judges."""
 
 import time
+from collections.abc import Callable
 
 from msgspec import Struct
 
@@ -24,6 +25,8 @@ class Notes(Struct, frozen=True):
     log: Log
     settler: Settler
     now: Clock
+    tell: Callable[[str], None]
+    """Of what went wrong, for people."""
 
 
 def note_request(notes: Notes, asked: Asked) -> None:
@@ -35,7 +38,7 @@ def note_request(notes: Notes, asked: Asked) -> None:
     if rewritten.why:
         notes.metrics.unguarded.labels(rewritten.why).inc()
     if rewritten.edits:
-        notes.metrics.kept_out.inc(max(0, asked.size - len(rewritten.body)))
+        notes.metrics.kept_out.inc(max(0, rewritten.kept_out))
     told = rewritten.conversation
     if told is not None and told.answer:
         notes.settler.came(told.answer)
@@ -95,5 +98,6 @@ def _job(notes: Notes, asked: Asked, reply: Reply | None, phase: Phase) -> Job:
         session=read_session(asked.by_name),
         answered=notes.now(),
         usage=reply.usage if reply is not None else None,
-        root=told.root if told is not None else "",
+        head=told.answer if told is not None else "",
+        path=told.path if told is not None else frozenset(),
     )

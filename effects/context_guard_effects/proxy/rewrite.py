@@ -8,9 +8,10 @@ import trio
 from msgspec import Struct
 
 from context_guard.edit_log import LoggedPass
-from context_guard.formats.message_list import Changes, edits_in_force, fit
+from context_guard.formats.message_list import Changes, Message, edits_in_force, fit
 from context_guard.formats.splice import splice
 from context_guard.proxy_routes import Guarded
+from context_guard.transcript import text_of
 from context_guard_effects.checked import Checked
 from context_guard_effects.proxy.applied import AppliedLog
 from context_guard_effects.proxy.opened import Opened, Recent
@@ -34,6 +35,8 @@ class Conversation(Struct, frozen=True):
     """Whether it ends with a prompt of the user's."""
     has_results: bool
     model: str
+    path: frozenset[str]
+    """Ids of its entries."""
     is_judged: bool
     """Whether the store has a pass of the run that the last answer ended."""
 
@@ -42,6 +45,8 @@ class Rewritten(Struct, frozen=True):
     body: bytes
     """To be sent: the same object where nothing changed."""
     edits: int = 0
+    kept_out: int = 0
+    """Bytes of texts that are not sent: what the form of the JSON makes of them does not count, nor do pictures."""
     is_pinned: bool = False
     """Whether it carries a cache mark of ours."""
     why: str = ""
@@ -85,11 +90,13 @@ class Rewriter:
         edited, changes = self._edited(opened, log)
         sent = edited
         if self._pins is not None and opened.api == "anthropic":
-            sent = self._pins.place(opened, edited, changes, log, conversation.is_judged)
+            sent = self._pins.place(opened, edited, changes, log)
         if sent is opened.messages:
             return Rewritten(data, conversation=conversation)
         body = splice(opened.spans, opened.messages, sent)
-        return Rewritten(body, len(changes), sent is not edited, conversation=conversation)
+        return Rewritten(
+            body, len(changes), _kept_out(opened.read, changes), sent is not edited, conversation=conversation
+        )
 
     def _edited(self, opened: Opened, log: tuple[LoggedPass, ...]) -> tuple[list[Json], Changes]:
         """The messages with the edits that hold, and those."""
@@ -107,6 +114,14 @@ class Rewriter:
         return sent, changes
 
 
+def _kept_out(read: tuple[Message, ...], changes: Changes) -> int:
+    return sum(_size(text_of(read[at].blocks)) - sum(map(_size, texts or ())) for at, texts in changes.items())
+
+
+def _size(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+
+
 def _told(opened: Opened, log: tuple[LoggedPass, ...]) -> Conversation:
     answers = [place for place, message in enumerate(opened.read) if message.role == "assistant"]
     last = next((message.role for message in reversed(opened.read) if message.role != "system"), "")
@@ -117,5 +132,6 @@ def _told(opened: Opened, log: tuple[LoggedPass, ...]) -> Conversation:
         starts_run=last == "user",
         has_results=any(message.role == "tool" for message in opened.read),
         model=opened.model,
+        path=frozenset(opened.ids),
         is_judged=bool(answer) and any(logged.witness == answer for logged in log),
     )

@@ -76,7 +76,7 @@ async def serve(
     settler = Settler(plan.run, now, judged, metrics.dropped.inc)
     pins = Pins(now) if plan.settings.config.pin_anthropic_cache else None
     rewriter = Rewriter(AppliedLog(plan.store, tell), tell, pins)
-    notes = Notes(metrics, board, plan.log, settler, now)
+    notes = Notes(metrics, board, plan.log, settler, now, tell)
     async with Client(plan.http2) as client:
         proxy = Proxy(plan.settings, Parts(client, rewriter, notes))
         async with trio.open_nursery() as nursery:
@@ -88,12 +88,14 @@ async def serve(
                     async with trio.open_nursery() as accepting:
                         listen = partial(trio.serve_listeners, handler_nursery=connections)
                         accepting.start_soon(listen, accept, list(listeners))
+                        plan.log.info("started", upstreams=[it.name for it in plan.settings.upstreams])
                         task_status.started(proxy)
                         await plan.drain.wait()
                         accepting.cancel_scope.cancel()
                     with trio.move_on_after(DRAIN_SECONDS):
                         while proxy.open_requests or settler.unfinished:
                             await trio.sleep(DRAIN_PAUSE)
+                    plan.log.info("ended", cut_off=proxy.open_requests, not_judged=settler.unfinished)
                     connections.cancel_scope.cancel()
             finally:
                 nursery.cancel_scope.cancel()

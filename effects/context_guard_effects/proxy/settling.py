@@ -41,11 +41,10 @@ class Settler:
         """Jobs that wait or are being judged."""
 
     def add(self, job: Job) -> None:
-        """Returns at once. A checkpoint that waits gives way to a later one, or to the end, of its own run."""
-        if job.root:
-            for waiting in [it for it in self._queue if it.root == job.root and it.phase == "mid-run"]:
-                self._queue.remove(waiting)
-                self.unfinished -= 1
+        """Returns at once. A checkpoint that waits gives way to what goes on behind it."""
+        for waiting in [it for it in self._queue if it.phase == "mid-run" and it.head and it.head in job.path]:
+            self._queue.remove(waiting)
+            self.unfinished -= 1
         if len(self._queue) >= QUEUED or sum(len(it.body) for it in self._queue) + len(job.body) > QUEUED_BYTES:
             self._drop()
             return

@@ -1,6 +1,7 @@
 """The way to a provider: the one module that holds an HTTP client."""
 
 import re
+import socket
 import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -141,7 +142,27 @@ class telling:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: object) -> None:
         if isinstance(error, httpx.TransportError | httpx.StreamError | httpx.InvalidURL | httpx.TooManyRedirects):
-            raise UpstreamError(type(error).__name__) from None
+            raise UpstreamError(_reason(error)) from None
+
+
+def _reason(error: BaseException) -> str:
+    """In the words of the system, where it has some: those hold nothing of the request."""
+    at: BaseException | None = error
+    while at is not None:
+        match at:
+            case ssl.SSLCertVerificationError(verify_message=str(said)):
+                return f"its certificate is not trusted: {said}"
+            case ssl.SSLError(reason=str(said)):
+                return f"no TLS with it: {said}"
+            case socket.gaierror():
+                return "its name is not known here"
+            case OSError(strerror=str(said)) if said:
+                return said.lower()
+            case BaseExceptionGroup(exceptions=(first, *_)):
+                at = first
+            case _:
+                at = at.__cause__ or at.__context__
+    return type(error).__name__
 
 
 def end_to_end(headers: Headers, *left_out: bytes) -> list[tuple[bytes, bytes]]:

@@ -21,9 +21,12 @@ class Anchors(Struct, frozen=True):
     """The end of the batch that holds the first edited result: a later edit then has a place to read from."""
 
 
-def cache_anchors(transcript: Transcript, written: tuple[CachePoint, ...], now: int | None) -> Anchors:
-    """For a request that carries edits which no answered request has carried yet; without such edits, none."""
-    targets = frozenset(pending_edits(transcript))
+def cache_anchors(
+    transcript: Transcript, written: tuple[CachePoint, ...], now: int | None, fresh: frozenset[str] | None = None
+) -> Anchors:
+    """For a request that carries edits which no answered request has carried yet; without such edits, none. `fresh`:
+    the entries that they change, where the host knows better than the branch tells."""
+    targets = frozenset(pending_edits(transcript)) if fresh is None else fresh
     edited = [at for at, entry in enumerate(transcript.entries) if entry.id in targets] if targets else []
     if not edited:
         return Anchors()

@@ -113,12 +113,12 @@ def _find_question(messages: list[Body], last: int) -> Path | None:
             return ("messages", at, "content")
         blocks = content if isinstance(content, list) else []
         for number in reversed(range(len(blocks))):
-            if _is_text(blocks[number]):
+            if is_markable(blocks[number]):
                 return ("messages", at, "content", number)
     return None
 
 
-def _is_text(block: object) -> bool:
+def is_markable(block: object) -> bool:
     """A text that may be marked; Anthropic refuses a mark on a blank one."""
     match block:
         case {"type": "text", "text": str(text)}:

@@ -30,7 +30,7 @@ class Spans(Struct, frozen=True):
 
 
 Known = Sequence[tuple[Sequence[Any], Spans]]
-"""Lists of bodies that were opened before, the likeliest first."""
+"""Lists of bodies that were opened before."""
 
 
 def open_body(data: bytes, key: str, known: Known = ()) -> Result[tuple[Json, Spans], FormatError]:
@@ -107,13 +107,14 @@ def _read_list(text: str, at: int, known: Known) -> tuple[list[Any], Spans]:
 
 
 def _begun(text: str, start: int, known: Known) -> tuple[list[Any], list[tuple[int, int]]]:
-    """The messages that the list shares with a known one, from its start on."""
-    for messages, spans in known:
-        count = _shared(text, start, spans)
-        if count:
-            shift = start - spans.start
-            return list(messages[:count]), [(at + shift, end + shift) for at, end in spans.messages[:count]]
-    return [], []
+    """The messages that the list shares with the known one that begins most like it."""
+    counts = [_shared(text, start, spans) for _, spans in known]
+    most = max(counts, default=0)
+    if not most:
+        return [], []
+    messages, spans = known[counts.index(most)]
+    shift = start - spans.start
+    return list(messages[:most]), [(at + shift, end + shift) for at, end in spans.messages[:most]]
 
 
 def _shared(text: str, start: int, spans: Spans) -> int:

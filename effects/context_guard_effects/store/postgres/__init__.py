@@ -43,4 +43,6 @@ def _need_driver() -> None:
         import psycopg  # noqa: F401
         import psycopg_pool  # noqa: F401
     except ImportError as error:
-        raise StoreError("A store on PostgreSQL needs psycopg: pip install 'context-guard[postgres]'.") from error
+        raise StoreError(
+            "A store on PostgreSQL needs psycopg: pip install 'context-guard[postgres]', in a clone '.[postgres]'."
+        ) from error
