@@ -16,6 +16,20 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 PATH = click.Path(path_type=Path)
 
 
+class Place(click.ParamType):
+    """A path, or the URL of an object store, as text."""
+
+    name = "place"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        from context_guard_effects.fleet.urls import to_place
+
+        return to_place(value)
+
+
+PLACE = Place()
+
+
 def read_entry(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
     """An id, also where the whole `recall({"entryId":"…"})` of a note was pasted."""
     if value is None:
@@ -82,6 +96,33 @@ judge_again = click.option(
 last_run = click.option(
     "--last-run", is_flag=True, help="Judge only the last run, as in a session that goes on. [default: every run]"
 )
+
+
+engine = click.option(
+    "--engine",
+    type=NearestChoice(("local", "dask")),
+    default="local",
+    show_default=True,
+    help="What spreads the work: processes here, or Dask.",
+)
+scheduler = click.option(
+    "--scheduler",
+    metavar="ADDRESS",
+    help="With dask: a cluster of yours, tcp://HOST:PORT. [default: one here]",
+)
+out = click.option(
+    "--out",
+    type=PLACE,
+    metavar="FOLDER",
+    help="Leave the rows as Parquet in this folder or URL. The same command goes on where an earlier one was killed.",
+)
+
+
+def spread(command: Command) -> Command:
+    """The options of every command that works through many sessions."""
+    for option in (out, scheduler, engine):
+        command = option(command)
+    return command
 
 
 phase = click.option(
