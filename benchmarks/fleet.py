@@ -68,11 +68,12 @@ class Measured:
     def tell(self, name: str, count: int) -> None:
         batches = self.done()
         quarter = next((it for it in self.memory if it[0] >= batches / 4), self.memory[-1])
+        own, worker = max(it[1] for it in self.memory), max(it[2] for it in self.memory)
         print(
             f"{name}: {self.wall:.1f} s, {self.rate():.2f} batches a second, {self.cpu:.1f} s of CPU "
             f"({1_000 * self.cpu / count:.1f} ms a session), load before {self.load:.1f}\n"
-            f"  memory of the command {_mb(quarter[1])} after a quarter, {_mb(max(it[1] for it in self.memory))} at most; "
-            f"of a worker {_mb(quarter[2])} after a quarter, {_mb(max(it[2] for it in self.memory))} at most",
+            f"  memory of the command {_mb(quarter[1])} after a quarter, {_mb(own)} at most; "
+            f"of a worker {_mb(quarter[2])} after a quarter, {_mb(worker)} at most",
             flush=True,
         )
 

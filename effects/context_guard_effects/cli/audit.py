@@ -41,7 +41,7 @@ def read_prices(_: click.Context, __: click.Parameter, values: tuple[str, ...]) 
 @click.option(
     "--top", type=click.IntRange(0), default=DEFAULT_TOP, show_default=True, help="Sessions shown; 0 for all."
 )
-@click.option("--jobs", type=click.IntRange(1), help="Processes to use. [default: one for each core]")
+@options.jobs
 @click.option(
     "--price",
     "prices",

@@ -118,6 +118,9 @@ out = click.option(
 )
 
 
+jobs = click.option("--jobs", type=click.IntRange(1), help="Processes to use. [default: one for each core]")
+
+
 def spread(command: Command) -> Command:
     """The options of every command that works through many sessions."""
     for option in (out, scheduler, engine):

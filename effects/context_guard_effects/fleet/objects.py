@@ -93,9 +93,15 @@ def _read_database(data: bytes) -> Read:
         return Success(found)
 
 
-def _fetched(files: Any, path: str) -> bytes:
+def fetch(url: str, most: int | None = None) -> bytes:
+    """All of it, or its beginning. Raises OSError, whatever the store itself raises."""
+    files, path = open_url(url)
+    return _fetched(files, path, most)
+
+
+def _fetched(files: Any, path: str, most: int | None = None) -> bytes:
     try:
-        return bytes(files.cat_file(path))
+        return bytes(files.cat_file(path) if most is None else files.cat_file(path, start=0, end=most))
     except Exception as error:
         raise OSError(_said(error)) from error
 
