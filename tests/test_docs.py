@@ -71,7 +71,7 @@ def test_cli_names_every_command_and_every_exit_code() -> None:
 LINK = re.compile(r"\]\((?!https?://|#)([^)#]+)")
 
 
-@pytest.mark.parametrize("name", ["hosts", "frameworks", "cli", "judges", "reviewing", "store", "audit", "proxy"])
+@pytest.mark.parametrize("name", ["hosts", "frameworks", "cli", "judges", "reviewing", "store", "audit", "proxy", "scaling"])
 def test_a_link_leads_somewhere(name: str) -> None:
     """Files that a page points at are there."""
     path = ROOT / "docs" / f"{name}.md"

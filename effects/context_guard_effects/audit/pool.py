@@ -117,7 +117,21 @@ def _alone(batch: Batch[Item], work: Callable[[Item], Done], died: Callable[[Ite
         except BrokenProcessPool:
             if len(batch) == 1:
                 return (died(batch[0]),)
-    return tuple(outcome for item in batch for outcome in _alone((item,), work, died))
+    return tuple(_one_by_one(batch, work, died))
+
+
+def _one_by_one(batch: Batch[Item], work: Callable[[Item], Done], died: Callable[[Item], Done]) -> Iterator[Done]:
+    executor = _executor(1)
+    try:
+        for item in batch:
+            try:
+                yield executor.submit(work, item).result()
+            except BrokenProcessPool:
+                yield died(item)
+                executor.shutdown()
+                executor = _executor(1)
+    finally:
+        executor.shutdown()
 
 
 def _executor(jobs: int) -> ProcessPoolExecutor:

@@ -36,7 +36,7 @@ def read_prices(_: click.Context, __: click.Parameter, values: tuple[str, ...]) 
 
 
 @click.command(epilog=EXIT_CODES)
-@click.argument("paths", type=options.PLACE, nargs=-1, metavar="[PATH]...")
+@click.argument("paths", type=options.place, nargs=-1, metavar="[PATH]...")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON value for programs, with every session.")
 @click.option(
     "--top", type=click.IntRange(0), default=DEFAULT_TOP, show_default=True, help="Sessions shown; 0 for all."

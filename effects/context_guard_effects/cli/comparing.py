@@ -1,5 +1,6 @@
 """`diff` and `replay` over many files: the engine maps, and the rows or the report are told."""
 
+from collections.abc import Mapping
 from contextlib import closing
 from typing import TYPE_CHECKING
 
@@ -35,7 +36,7 @@ def check_embedded(*judges: str) -> None:
 
 
 def compare_all(
-    command: str, place: str, how: "How", told: dict[str, object], spread: Spread
+    command: str, place: str, how: "How", told: Mapping[str, object], spread: Spread
 ) -> "tuple[Named, ...] | bool":
     """What there is to print; with a table its figures are printed here, and whether anything changed is told."""
     from context_guard_effects.audit.pool import usable_cores

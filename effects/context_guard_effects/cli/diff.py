@@ -18,7 +18,7 @@ LINES = 40
 
 
 @click.command(epilog=EXIT_CODES)
-@click.argument("old", type=options.PLACE)
+@click.argument("old", type=options.place)
 @click.argument("new", type=options.PATH, required=False)
 @click.option("--labels", type=options.PATH, metavar="FILE", help="JSON: entry → lines that are needed.")
 @click.option("--html", "page", type=options.PATH, metavar="FILE", help="Write the report as a page for a browser.")

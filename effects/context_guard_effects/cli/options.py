@@ -16,18 +16,11 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 PATH = click.Path(path_type=Path)
 
 
-class Place(click.ParamType):
-    """A path, or the URL of an object store, as text."""
+def place(value: str) -> str:
+    """A path, or the URL of an object store; as text."""
+    from context_guard_effects.fleet.urls import to_place
 
-    name = "place"
-
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        from context_guard_effects.fleet.urls import to_place
-
-        return to_place(value)
-
-
-PLACE = Place()
+    return to_place(value)
 
 
 def read_entry(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
@@ -112,7 +105,7 @@ scheduler = click.option(
 )
 out = click.option(
     "--out",
-    type=PLACE,
+    type=place,
     metavar="FOLDER",
     help="Leave the rows as Parquet in this folder or URL. The same command goes on where an earlier one was killed.",
 )

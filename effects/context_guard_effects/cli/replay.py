@@ -20,7 +20,7 @@ STAGES = ("span", "chunks", "segments", "requests", "answers", "keep-sets", "dra
 
 
 @click.command(epilog=EXIT_CODES)
-@click.argument("trace", type=options.PLACE)
+@click.argument("trace", type=options.place)
 @click.option(
     "--from",
     "start",

@@ -76,7 +76,8 @@ class DaskEngine:
 
     def _room(self) -> int:
         """Workers come and go."""
-        return WAITING * max(1, sum(self._client.nthreads().values()))
+        threads: int = sum(self._client.nthreads().values())
+        return WAITING * max(1, threads)
 
 
 @contextmanager
