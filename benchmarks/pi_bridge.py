@@ -2,17 +2,19 @@
 
     PYTHONPATH=pipeline:effects python benchmarks/pi_bridge.py [--turns 400] [--runs 40]
 
-Two measurements, each over a session file that grows between the messages as Pi's does:
-- a turn's end with nothing to do, behind a history of 10 MB (one with compactions, so that the context is as large as
-  a window holds, about 1 MB of text);
+Each over a session file that grows between the messages as Pi's does. First behind a history of 10 MB (one with
+compactions, so that the context is as large as a window holds, about 1 MB of text), with a new prompt every 40 turns:
+- a turn's end with nothing to do, each turn with an answer told and a request marked as in Pi;
+- of those, the ones whose old exchanges were not judged yet, since taking them out would not pay so early in a run;
+- a request that goes out and gets its marks.
+Then
 - a run's end with five outputs of 20 KB that the embedded judge judges, 100 KB in all.
-Prints median, 95th and 99th percentile in milliseconds, the mean CPU time of the bridge (which other work on the
-machine does not change much), and how long the start took (Pi does not wait for it).
+Prints median, 95th and 99th percentile in milliseconds, the CPU time of the bridge (which other work on the machine
+changes less), and how long the start took (Pi does not wait for it).
 """
 
 import argparse
 import json
-import os
 import random
 import subprocess
 import sys
@@ -27,6 +29,7 @@ from benchmarks.throughput import prose
 Json = dict[str, Any]
 HISTORY_BYTES = 10_000_000
 CONTEXT_BYTES = 1_000_000
+RUN_TURNS = 40
 OUTPUT_CHARS = 20_000
 OUTPUTS = 5
 MODEL = {"provider": "anthropic", "id": "claude", "api": "anthropic-messages", "cost": {"input": 3.0, "cacheRead": 0.3}}
@@ -43,6 +46,8 @@ class Session:
         self._count = 0
         self._random = random.Random(5)
         self._file = path.open("w", encoding="utf-8")
+        self.messages: list[Json] = []
+        """The request as the extension tells its shape."""
         self._write({"type": "session", "version": 3, "id": "bench", "timestamp": "", "cwd": "/project"})
 
     def add(self, **entry: Any) -> str:
@@ -53,7 +58,18 @@ class Session:
         self.leaf = name
         return name
 
+    def skeleton(self) -> Json:
+        mark = {"type": "ephemeral"}
+        *before, last = self.messages
+        block = {**last["content"][-1], "cache_control": mark}
+        return {
+            "tools": [{"type": "tool"}, {"type": "tool", "cache_control": mark}],
+            "system": [{"type": "text", "text": "x", "cache_control": mark}],
+            "messages": [*before, {**last, "content": [*last["content"][:-1], block]}],
+        }
+
     def prompt(self) -> None:
+        self.messages.append({"role": "user", "content": [{"type": "text", "text": "x"}]})
         self._message(role="user", content="Where is the handler of a request retried, and after which error?")
 
     def turn(self, chars: int) -> None:
@@ -61,15 +77,20 @@ class Session:
         call = {"type": "toolCall", "id": f"c{self._count}", "name": "bash", "arguments": {"command": f"cat {chars}"}}
         self._assistant([{"type": "text", "text": "I look."}, call], "toolUse")
         text = "\n".join(prose(chars, self._random))
+        shape = {"type": "tool_result", "tool_use_id": call["id"], "content": [{"type": "text", "text": "x"}]}
+        self.messages.append({"role": "assistant", "content": [{"type": "text", "text": "x"}, {"type": "tool_use"}]})
+        self.messages.append({"role": "user", "content": [shape]})
         result = {"toolCallId": call["id"], "toolName": "bash", "isError": False}
         self._message(role="toolResult", content=[{"type": "text", "text": text}], **result)
 
     def answer(self) -> None:
+        self.messages.append({"role": "assistant", "content": [{"type": "text", "text": "x"}]})
         self._assistant(
             [{"type": "text", "text": "The handler retries the request after an error of the cache."}], "stop"
         )
 
     def compact(self) -> None:
+        self.messages = [{"role": "user", "content": [{"type": "text", "text": "x"}]}]
         self.add(type="compaction", summary="## Goal\nFind it.", firstKeptEntryId=self.leaf, tokensBefore=9)
 
     def _assistant(self, content: list[Json], stop: str) -> None:
@@ -113,12 +134,9 @@ class Bridge:
                 return (time.perf_counter() - began) * 1_000, reply
 
     def cpu_ms(self) -> float:
-        """Of the process so far, in steps of 10; 0 where the system has no /proc."""
-        place = Path(f"/proc/{self._process.pid}/stat")
-        if not place.exists():
-            return 0.0
-        fields = place.read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) * 1_000 / os.sysconf("SC_CLK_TCK")
+        """Of the process so far; 0 where the system has no /proc."""
+        threads = Path(f"/proc/{self._process.pid}/task").glob("*/schedstat")
+        return sum(int(thread.read_text().split()[0]) for thread in threads) / 1e6
 
     def close(self) -> None:
         assert self._process.stdin is not None
@@ -126,7 +144,36 @@ class Bridge:
         self._process.wait()
 
 
-def measure_idle(folder: Path, turns: int) -> tuple[list[float], float]:
+class Times:
+    """Round trips of one kind, and what they took of the bridge's CPU, in milliseconds."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._found: list[tuple[float, float]] = []
+
+    def time(self, bridge: Bridge, type: str, session: Session, **fields: Any) -> Json:
+        before = bridge.cpu_ms()
+        took, reply = bridge.call(type, session, **fields)
+        self._found.append((took, bridge.cpu_ms() - before))
+        return reply
+
+    def drop_last(self) -> None:
+        self._found.pop()
+
+    def __str__(self) -> str:
+        wall, cpu = (sorted(values) for values in zip(*self._found, strict=True))
+        return (
+            f"{self._name}: median {_at(wall, 0.5):.1f} ms, "
+            f"p95 {_at(wall, 0.95):.1f} ms, p99 {_at(wall, 0.99):.1f} ms; "
+            f"CPU {_at(cpu, 0.5):.1f} ms, p99 {_at(cpu, 0.99):.1f} ms (n={len(wall)})"
+        )
+
+
+def _at(ordered: list[float], share: float) -> float:
+    return ordered[min(len(ordered) - 1, int(len(ordered) * share))]
+
+
+def measure_turns(folder: Path, turns: int) -> "tuple[Times, ...]":
     session = Session(folder / "idle.jsonl")
     compacted = 0
     while session.size < HISTORY_BYTES:
@@ -139,19 +186,27 @@ def measure_idle(folder: Path, turns: int) -> tuple[list[float], float]:
     bridge = Bridge(folder)
     start, _ = bridge.call("hello", session)
     print(f"history of {session.size / 1e6:.1f} MB: start and first reading {start:.0f} ms (not waited for)")
-    session.prompt()
-    found = []
-    before = bridge.cpu_ms()
-    for _ in range(turns):
+    ends = Times("a turn's end with nothing to do")
+    early = Times("a turn's end whose old exchanges do not pay yet")
+    requests = Times("a request that gets its marks")
+    judged = False
+    for number in range(turns):
+        if number % RUN_TURNS == 0:
+            session.answer()
+            session.prompt()
+            judged = False
+        requests.time(bridge, "outgoing", session, skeleton=session.skeleton())
+        bridge.call("answered", session, usage={"input": 3, "output": 40, "cacheRead": 90_000, "cacheWrite": 900})
         session.turn(200)
-        took, reply = bridge.call("boundary", session, phase="mid-run")
-        if not reply["drafts"]:
-            found.append(took)
+        times = ends if judged else early
+        reply = times.time(bridge, "boundary", session, phase="mid-run")
         for draft in reply["drafts"]:  # the old exchanges, judged once in the run; they are needed and stay
+            judged = True
             session.add(**draft)
-    spent = bridge.cpu_ms() - before
+        if reply["drafts"]:
+            times.drop_last()
     bridge.close()
-    return found, spent / turns
+    return (ends, early, requests)
 
 
 def _work(session: Session) -> None:
@@ -161,10 +216,9 @@ def _work(session: Session) -> None:
     session.answer()
 
 
-def measure_run_end(folder: Path, runs: int) -> tuple[list[float], float]:
+def measure_run_ends(folder: Path, runs: int) -> Times:
     bridge = Bridge(folder)
-    found = []
-    spent = 0.0
+    times = Times("a run's end, 100 KB judged by the embedded judge")
     for number in range(runs):
         session = Session(folder / f"run{number}.jsonl")
         session.prompt()
@@ -172,22 +226,10 @@ def measure_run_end(folder: Path, runs: int) -> tuple[list[float], float]:
             session.turn(OUTPUT_CHARS)
         session.answer()
         bridge.call("hello", session)
-        before = bridge.cpu_ms()
-        took, reply = bridge.call("boundary", session, phase="run-end")
-        spent += bridge.cpu_ms() - before
+        reply = times.time(bridge, "boundary", session, phase="run-end")
         assert reply["drafts"][-1]["data"]["requests"] >= OUTPUTS
-        found.append(took)
     bridge.close()
-    return found, spent / runs
-
-
-def tell(name: str, found: list[float], cpu: float) -> None:
-    found = sorted(found)
-    at = {share: found[min(len(found) - 1, int(len(found) * share))] for share in (0.5, 0.95, 0.99)}
-    print(
-        f"{name}: median {at[0.5]:.1f} ms, p95 {at[0.95]:.1f} ms, p99 {at[0.99]:.1f} ms; "
-        f"CPU {cpu:.1f} ms (n={len(found)})"
-    )
+    return times
 
 
 def main() -> None:
@@ -198,8 +240,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "context-guard.json").write_text('{"runEndBreakEven": false, "exchangeBreakEven": false}')
-        tell("a turn's end with nothing to do", *measure_idle(folder, given.turns))
-        tell("a run's end, 100 KB judged by the embedded judge", *measure_run_end(folder, given.runs))
+        for times in (*measure_turns(folder, given.turns), measure_run_ends(folder, given.runs)):
+            print(times)
 
 
 if __name__ == "__main__":

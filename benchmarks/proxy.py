@@ -1,14 +1,18 @@
 """What the proxy adds, against the same upstream without it, in one run; and what it takes and gives back.
 
-    python benchmarks/proxy.py [--quick]
+    python benchmarks/proxy.py [--quick] [--beside COMMAND]
 
 An upstream, the proxy (with its judging process) and the load each have a process of their own on this machine, so
-they share its processors. Bodies are conversations of 1 MB, in which the proxy edits every tool output.
+they share its processors. Bodies are conversations of 1 MB, in which the proxy edits every tool output. `--beside`
+measures another proxy too: its command line, in which {upstream} and {port} are filled in.
 """
 
 import argparse
+import contextlib
 import json
 import os
+import shlex
+import socket
 import subprocess
 import sys
 import tempfile
@@ -63,6 +67,7 @@ QUICK = Plan(seconds=6, streams=200, uploads=200, few=200, many=2_000)
 def main() -> None:
     arguments = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     arguments.add_argument("--quick", action="store_true", help="shorter phases, 2,000 requests for the memory")
+    arguments.add_argument("--beside", metavar="COMMAND", help="another proxy, {upstream} and {port} filled in")
     arguments.add_argument("--upstream", action="store_true", help=argparse.SUPPRESS)
     given = arguments.parse_args()
     if given.upstream:
@@ -76,13 +81,17 @@ def main() -> None:
         seed(store, bodies)
         options = ["--listen", "127.0.0.1:0", "--upstream", f"fake={address}", "--store", str(store), "--quiet"]
         proxy = start(["-m", "context_guard_effects", "proxy", *options])
+        running = [proxy, upstream]
+        places = {"direct": address, "proxy": read_line(proxy)}
         try:
-            trio.run(measure, address, read_line(proxy), proxy.pid, bodies, QUICK if given.quick else FULL)
+            if given.beside:
+                other, places["beside"] = start_other(given.beside, address)
+                running.append(other)
+            trio.run(measure, places, proxy.pid, bodies, QUICK if given.quick else FULL)
         finally:
-            proxy.terminate()
-            upstream.terminate()
-            proxy.wait()
-            upstream.wait()
+            for process in running:
+                process.terminate()
+                process.wait()
 
 
 def start(words: list[str]) -> "subprocess.Popen[str]":
@@ -90,12 +99,28 @@ def start(words: list[str]) -> "subprocess.Popen[str]":
     return subprocess.Popen([sys.executable, *words], stdout=subprocess.PIPE, text=True, env=environment)
 
 
+def start_other(command: str, upstream: str) -> "tuple[subprocess.Popen[str], str]":
+    """Another proxy, once it takes connections."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    words = [word.format(upstream=upstream, port=port) for word in shlex.split(command)]
+    process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, text=True)
+    for _ in range(600):
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
+            return process, f"http://127.0.0.1:{port}"
+        if process.poll() is not None:
+            break
+        time.sleep(0.1)
+    raise SystemExit(f"{words[0]} takes no connections on port {port}: run its command by hand to see why.")
+
+
 def read_line(process: "subprocess.Popen[str]") -> str:
     assert process.stdout is not None
     return process.stdout.readline().strip()
 
 
-async def measure(direct: str, proxied: str, pid: int, bodies: list[bytes], plan: Plan) -> None:
+async def measure(places: dict[str, str], pid: int, bodies: list[bytes], plan: Plan) -> None:
+    proxied = places["proxy"]
     load = ", ".join(f"{figure:.1f}" for figure in os.getloadavg())
     print(f"{os.cpu_count()} processors, load before the run {load} (1, 5, 15 minutes); {SIZE / 1e6:g} MB a request\n")
     await check_edited(proxied, bodies)
@@ -103,20 +128,19 @@ async def measure(direct: str, proxied: str, pid: int, bodies: list[bytes], plan
     for rate, streams in ((60, 0), (20, plan.streams)):
         name = f"{rate} requests a second" + (f" beside {streams} open streams" if streams else "")
         found = {}
-        for kind, address in (("direct", direct), ("proxy", proxied)):
+        for kind, address in places.items():
             async with trio.open_nursery() as nursery:
                 for _ in range(streams):
                     nursery.start_soon(Target(address).follow)
                 await trio.sleep(1 if streams else 0)
                 found[kind] = await at_rate(address, bodies, rate, plan.seconds)
                 nursery.cancel_scope.cancel()
-        tell(name, found["direct"], found["proxy"])
-    direct_all, proxied_all = [await at_once(address, bodies, plan.uploads) for address in (direct, proxied)]
-    ratio = proxied_all[0] / direct_all[0]
-    print(
-        f"{plan.uploads} uploads at once: {proxied_all[1]} succeed, in {proxied_all[0]:.2f} s; "
-        f"direct {direct_all[1]} in {direct_all[0]:.2f} s, ratio {ratio:.1f}"
-    )
+        tell(name, found)
+    print(f"{plan.uploads} uploads at once")
+    for kind, address in places.items():
+        took, succeeded = await at_once(address, bodies, plan.uploads)
+        print(f"  {kind:6}  {succeeded} succeed, in {took:.2f} s")
+    print()
     await grow(proxied, pid, bodies, plan)
 
 
@@ -235,13 +259,17 @@ def resident(pid: int) -> int:
     return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
-def tell(name: str, direct: list[float], proxied: list[float]) -> None:
-    rows = {kind: quantiles(took, n=100) for kind, took in (("direct", direct), ("proxy", proxied))}
-    print(f"{name}, {len(proxied)} of each")
+def tell(name: str, found: dict[str, list[float]]) -> None:
+    """Each against the same upstream without a proxy."""
+    print(f"{name}, {len(found['direct'])} of each")
+    at = {kind: quantiles(took, n=100) for kind, took in found.items()}
     for label, place in (("p50", 49), ("p99", 98)):
-        ours, theirs = rows["proxy"][place] * 1e3, rows["direct"][place] * 1e3
-        added = f"added {(ours - theirs) / (SIZE / 1e6):7.1f} ms per MB"
-        print(f"  {label}  direct {theirs:7.1f} ms  proxy {ours:7.1f} ms  x {ours / theirs:5.1f}  {added}")
+        direct = at["direct"][place] * 1e3
+        print(f"  {label}  direct {direct:7.1f} ms")
+        for kind in found.keys() - {"direct"}:
+            ours = at[kind][place] * 1e3
+            added = f"added {(ours - direct) / (SIZE / 1e6):7.1f} ms per MB"
+            print(f"       {kind:6} {ours:7.1f} ms  x {ours / direct:5.1f}  {added}")
     print()
 
 

@@ -1,4 +1,4 @@
-"""Writes what the commands in docs/cli.md and docs/audit.md print now below them.
+"""Writes what the commands in the pages of docs/ print now below them, and the settings into docs/configuration.md.
 
     python scripts/docs_output.py
 
@@ -20,12 +20,13 @@ from pathlib import Path
 from click.testing import CliRunner
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = (ROOT / "docs" / "cli.md", ROOT / "docs" / "audit.md")
+PAGES = tuple(ROOT / "docs" / f"{name}.md" for name in ("cli", "audit", "how-it-decides", "configuration"))
 RECORDED = ROOT / "benchmarks" / "cost" / "sessions"
 EXAMPLES = ROOT / "docs" / "examples"
 COPIES = {"$SESSION": "session.jsonl", "$BROKEN": "broken.jsonl"}
 ORIGINALS = {"$SESSION": "pi-search.jsonl", "$BROKEN": "pi-broken.jsonl"}
 BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+SETTINGS = re.compile(r"(?<=<!-- settings:begin -->\n).*?(?=<!-- settings:end -->)", re.DOTALL)
 PROMPT = "$ context-guard "
 SHORTENED = re.compile(r" \| (head|tail) -n (\d+)$")
 SECONDS = re.compile(r"\(\d+\.\d s;")
@@ -37,7 +38,10 @@ KEPT_AT = 1_750_000_000_000
 
 def refreshed(page: str) -> str:
     """The page with the output of every command as it is now. The working directory has to be the repository's root."""
-    return BLOCK.sub(lambda found: f"```console\n{_session(found[1])}```", page)
+    from context_guard.settings_table import settings_table
+
+    with_settings = SETTINGS.sub(lambda _: f"\n{settings_table()}\n", page)
+    return BLOCK.sub(lambda found: f"```console\n{_session(found[1])}```", with_settings)
 
 
 def _session(block: str) -> str:

@@ -79,6 +79,26 @@ def changed(id: str, change: Callable[[Json], object]) -> Maker:
     return make
 
 
+def behind_mark(number: int) -> Maker:
+    """The line of this number with a byte order mark, as an editor or the joining of two files leaves it."""
+    return lambda lines: [
+        b"\xef\xbb\xbf" + json.dumps(line).encode() + b"\n" if at == number else line for at, line in enumerate(lines)
+    ]
+
+
+def marked_label(lines: list[Json]) -> list[Json | bytes]:
+    label = {"type": "label", "id": "0ed17000", "parentId": lines[3]["id"], "targetId": PROMPT, "label": "start"}
+    return behind_mark(4)([*lines[:4], label, *lines[4:]])
+
+
+def in_utf16(lines: list[Json]) -> list[Json | bytes]:
+    return ["".join(json.dumps(line) + "\n" for line in lines).encode("utf-16")]
+
+
+def emptied_of_content(id: str) -> Maker:
+    return changed(id, lambda line: line["message"].pop("content"))
+
+
 def with_block(id: str, block: Any) -> Maker:
     return changed(id, lambda line: line["message"]["content"].append(block))
 
@@ -162,9 +182,9 @@ BRICKS, SHORTENS = True, False
 FAULTS: dict[str, Fault] = {
     # the file
     "header cut": Fault("no-header", lambda lines: [cut(lines[0])[:40] + b"\n", *lines[1:]], False, BRICKS),
-    "header behind a mark": Fault(
-        "no-header", lambda lines: [b"\xef\xbb\xbf" + json.dumps(lines[0]).encode() + b"\n", *lines[1:]], False, BRICKS
-    ),
+    "a mark in front": Fault("byte-order-mark", behind_mark(0), False, BRICKS),
+    "the file in UTF-16": Fault("byte-order-mark", in_utf16, False, BRICKS),
+    "a mark in the middle": Fault("broken-line", marked_label, False),
     "two headers": Fault("second-header", lambda lines: [*lines[:15], lines[0], *lines[15:]], False),
     "two files in one": Fault(
         "second-header",
@@ -266,6 +286,11 @@ FAULTS: dict[str, Fault] = {
     "an edit of nothing": Fault("edit-without-target", appended(edit("00000000")), False),
     "an edit of no id": Fault("edit-without-target", appended(edit(None)), False),
     "the system prompt omitted": Fault("edit-on-wrong-target", appended(edit(SYSTEM)), True, SHORTENS),
+    "an output without content": Fault("no-content", emptied_of_content(SEARCHED), False),
+    "an output whose content is null": Fault(
+        "no-content", changed(SEARCHED, lambda line: line["message"].update(content=None)), False
+    ),
+    "a prompt without content": Fault("no-content", emptied_of_content(SECOND_PROMPT), False),
     "a prompt emptied": Fault("emptied-entry", appended(emptying(SECOND_PROMPT)), True, SHORTENS),
     "a result emptied": Fault("emptied-entry", appended(edit(SEARCHED, text(" "))), True, SHORTENS),
     "an edit beside the branch": Fault("edit-off-branch", in_a_fork, False),

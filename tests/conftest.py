@@ -1,11 +1,19 @@
-"""Async tests run under Trio, on a clock that jumps to the next deadline whenever nobody has anything to do."""
+"""Async tests run under Trio, on a clock that jumps to the next deadline whenever nobody has anything to do. Property
+tests repeat themselves."""
 
 import inspect
+import os
 from functools import partial
 
 import pytest
 import trio
+from hypothesis import settings
 from trio.testing import MockClock
+
+# The same examples in every run; HYPOTHESIS=random looks for new ones.
+settings.register_profile("repeatable", derandomize=True, deadline=None)
+settings.register_profile("random", deadline=None)
+settings.load_profile(os.environ.get("HYPOTHESIS", "repeatable"))
 
 
 @pytest.hookimpl(tryfirst=True)

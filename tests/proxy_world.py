@@ -298,7 +298,8 @@ class World:
     def settled(self) -> None:
         """Waits until nothing is left to judge."""
         settler = self.proxy.parts.notes.settler
-        until(lambda: not (settler.unfinished or self.metric("open_requests")))
+        # In this order: a request that ends leaves its run to be judged first.
+        until(lambda: not (self.metric("open_requests") or settler.unfinished))
 
     def metric(self, name: str, **labels: str) -> float:
         return self.proxy.parts.notes.metrics.registry.get_sample_value(f"context_guard_{name}", labels) or 0.0

@@ -14,7 +14,7 @@ from recorded_sessions import START, Turn, claude_code, codex, opencode_file, wr
 from context_guard.answers import Answered
 from context_guard.config import Config
 from context_guard.cost.audit import Terms, audit
-from context_guard.cost.list_prices import list_price
+from context_guard.cost.list_prices import LIST_PRICES, list_price
 from context_guard.cost.totals import Totals, add_up, by_host_and_model
 from context_guard.local_judge import judge_locally
 from context_guard.requests import Request
@@ -142,14 +142,28 @@ def test_totals_are_the_sums_of_their_groups() -> None:
         ("claude-opus-4-5", 5.0),
         ("gpt-5.1-codex", 1.25),
         ("gpt-5-mini", 0.25),
-        ("gpt-5-nano", None),
+        ("us.anthropic.claude-sonnet-4-20250514-v1:0", 3.0),
+        ("claude-3-5-haiku@20241022", 0.8),
+        ("openai/gpt-5.2-2025-12-11", 1.75),
+        ("gpt-4o-2024-05-13", 5.0),
+        ("gpt-4o-2024-08-06", 2.5),
+        ("gpt-5-chat-latest", 1.25),
+        ("o3", 2.0),
         ("gpt-5.5-codex", None),
-        ("gemini-2.5-flash-lite", None),
+        ("gpt-5.2-pro", None),
+        ("claude-sonnet-4-9", None),
+        ("ft:gpt-4.1-2025-04-14:somebody::1", None),
+        ("gemini-flash-latest", None),
         ("a-model-of-tomorrow", None),
     ],
 )
 def test_a_model_without_a_listed_price_has_none(model: str, price: float | None) -> None:
     assert price == list_price(Model("x", model), {})
+
+
+def test_a_price_has_one_source() -> None:
+    names = [name for _, rows in LIST_PRICES for name, _ in rows]
+    assert len(names) == len(set(names))
 
 
 def test_the_users_own_price_wins_and_the_longest_name_of_all() -> None:
@@ -172,6 +186,18 @@ def test_every_host_is_found_in_a_folder_and_nothing_is_changed(tmp_path: Path) 
     assert (count, [], 0, 0) == (found["total"]["sessions"], found["broken"], found["empty"], found["unknown"])
     assert {3} == {it["requests"] for it in found["sessions"]}
     assert before == {it: it.read_bytes() for it in tmp_path.rglob("*") if it.is_file()}
+
+
+def test_a_large_session_does_not_come_last() -> None:
+    """Two processes that take what is next end together, as far as sizes tell; all others stay in their order."""
+    units = [Unit(f"{at}", size=size) for at, size in enumerate([1] * 20 + [10])]
+    assert units == pool.in_turn(units, 1)
+    turn = pool.in_turn(units, 2)
+    assert [units[-1], *units[:-1]] == turn
+    busy = [0, 0]
+    for unit in turn:
+        busy[busy.index(min(busy))] += unit.size
+    assert [15, 15] == busy
 
 
 def test_two_processes_find_what_one_finds(tmp_path: Path) -> None:

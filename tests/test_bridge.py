@@ -6,14 +6,16 @@ from typing import Any
 
 import pytest
 import trio
+import trio.testing
 from bridge_client import Json, agent_environment, bridge
 from build import lines
 from pi_sessions import HEADER, calling, result, session_bytes, user
 
 from context_guard.formats.pi_entries import PIN_TYPE
+from context_guard.stages import Plan, plan
 from context_guard.text import MARKER
 from context_guard_effects.judges.local import LocalJudge
-from context_guard_effects.pi_bridge import server
+from context_guard_effects.pi_bridge import passes, server
 
 OUTPUT = lines(150) + "\nsrc/pool.py:3: the pool is made here, with 12 lanes\n" + lines(150)
 """Short enough to be judged without a thread, which would not stop the clock of these tests."""
@@ -74,6 +76,31 @@ async def test_a_run_end_gets_its_drafts(file: Path, agent: dict[str, str]) -> N
         leaf = append(file, *reply["drafts"])
         assert (await pi.call("status", sync=at(file, leaf)))["status"][0][1].startswith("🛡 −")
         assert (await pi.call("boundary", phase="run-end", sync=at(file, leaf)))["drafts"] == []
+
+
+async def test_of_a_turn_with_nothing_to_do_only_the_turn_is_looked_at(
+    file: Path, agent: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Until a prompt comes; and another session, or the same one elsewhere in its tree, is looked at by itself."""
+    looks: list[Plan] = []
+    skeleton = {"messages": [{"role": "user", "content": "x"}]}
+
+    def counted(*given: Any) -> Plan:
+        looks.append(plan(*given))
+        return looks[-1]
+
+    monkeypatch.setattr(passes, "plan", counted)
+    more = (calling("b", "d"), result("q", "d", "ok"), calling("e", "f"), result("o", "f", "ok"))
+    file.write_bytes(session_bytes(*RUN[:3], *more, user("v", "Faster."), calling("g", "h"), result("p", "h", "ok")))
+    async with bridge(agent) as pi:
+        for leaf, looked in (("r", 1), ("q", 1), ("o", 1), ("p", 2), ("q", 3)):
+            assert (await pi.call("boundary", phase="mid-run", sync=at(file, leaf)))["drafts"] == []
+            assert looked == len(looks)
+
+        for type, leaf, looked in (("outgoing", "v", 4), ("boundary", "p", 4), ("status", "p", 4), ("status", "r", 5)):
+            await pi.call(type, sync=at(file, leaf), phase="mid-run", skeleton=skeleton)
+            await trio.testing.wait_all_tasks_blocked()
+            assert looked == len(looks), "while the model thinks, the next turn's end is made ready"
 
 
 async def test_while_judging_the_status_bar_says_so(file: Path, agent: dict[str, str]) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from broken_sessions import FAULTS, HEALTHY, Fault, broken
 from command_line import guard
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from shared_data import SHARED, needs_shared
 
@@ -46,6 +46,23 @@ def test_a_fault_is_named(fault: Fault) -> None:
     assert [SEVERITIES[fault.brick]] * len(named) == [finding.severity for finding in named]
     assert named
     assert all(finding.line for finding in named)
+
+
+@each_fault
+def test_a_finding_is_told_in_whole_sentences(fault: Fault, tmp_path: Path) -> None:
+    """Whatever words the rule behind it has: one full stop ends each line."""
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(broken(fault))
+    told = guard("doctor", path).stdout
+    assert ".." not in told.replace(str(path), "").replace("…", "")
+
+
+def test_a_line_behind_a_byte_order_mark_says_so() -> None:
+    found = {finding.kind: finding.what for finding in findings(broken(FAULTS["a mark in the middle"]))}
+    assert found["broken-line"].endswith(": a byte order mark stands in front of it")
+    assert [finding.what for finding in findings(broken(FAULTS["the file in UTF-16"]))] == [
+        "The file begins with a byte order mark: UTF-16"
+    ]
 
 
 @each_fault
@@ -180,7 +197,12 @@ def corrupted(data: bytes, corruptions: list[tuple[str, int, int]]) -> bytes:
     return data
 
 
+MENDS_ONE_ANOTHER = [("swap", 333, 94), ("cut", 18_553, 0), ("cut", 124, 0), ("cut", 2, 0), ("cut", 9, 0)]
+"""Here one mend helps only once the others have."""
+
+
 @settings(max_examples=60, deadline=None)
+@example("a picture as a data URL", MENDS_ONE_ANOTHER)
 @given(name=st.sampled_from(sorted(FAULTS)), corruptions=CORRUPTIONS)
 def test_no_corruption_brings_the_doctor_down(name: str, corruptions: list[tuple[str, int, int]]) -> None:
     """Whatever the bytes: no error, no byte changed, less wrong than before, and a repair is final."""

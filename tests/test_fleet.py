@@ -4,15 +4,17 @@ import os
 import signal
 import sys
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 
 import pytest
 from command_line import complaint, guard
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from recorded_sessions import Turn, claude_code
 
-from context_guard.cost.audit import Audited, Bill, Terms
+from context_guard.cost.audit import Audited, Terms
 from context_guard_effects.audit.pool import LocalEngine
 from context_guard_effects.audit.summary import Gathered, summarize
 from context_guard_effects.audit.units import Unit
@@ -21,6 +23,7 @@ from context_guard_effects.fleet.auditing import COLUMNS, audit_rows, read_outco
 from context_guard_effects.fleet.engine import BATCH, BATCH_BYTES, cut_batches
 from context_guard_effects.fleet.urls import is_url, to_place
 
+EXAMPLE = Path(__file__).resolve().parents[1] / "docs" / "examples" / "pi-search.jsonl"
 TURNS = (Turn("Where is it?", (("ls", "a\nb"),), "Two files."),)
 
 
@@ -106,24 +109,20 @@ def test_a_row_is_the_session_again(tmp_path: Path) -> None:
     assert gathered.summary() == summarize(again, [], None)
 
 
+@cache
+def example() -> Audited:
+    (one,) = audit_unit(Unit(str(EXAMPLE)), Terms()).sessions
+    return one
+
+
 @given(st.lists(st.integers(0, 5_000), max_size=30), st.integers(1, 5))
 def test_a_summary_keeps_no_more_than_it_shows(kept: list[int], most: int) -> None:
     """The best of however many, and the sums of all."""
-    bill = Bill(input=1, units=1.0)
+    one = example()
     sessions = [
         Outcome(
             Unit(f"{at:03}"),
-            (
-                Audited(
-                    **dict.fromkeys(("host", "session", "cwd", "model"), "x"),
-                    **dict.fromkeys(("is_fitted", "is_timed", "had_guard"), False),
-                    **dict.fromkeys(("low", "high", "remote_judge_dollars"), 0.0),
-                    **dict.fromkeys(("requests", "chars", "peak_without", "peak_with", "edits", "passes"), 1),
-                    **{"ended": None, "price": None, "recorded": None, "without": bill, "with_guard": bill},
-                    chars_per_token=4.0,
-                    kept_out_chars=chars,
-                ),
-            ),
+            (replace(one, kept_out_chars=chars),),
         )
         for at, chars in enumerate(kept)
     ]

@@ -172,11 +172,22 @@ def test_a_cancelled_pass_under_asyncio_leaves_everything_as_it_was() -> None:
     assert (list_, 0) == (guarded.project(list_), guarded.store.status().passes)
 
 
-@pytest.mark.parametrize("judge", [Raising(), SilentJudge()])
-def test_a_judge_that_fails_keeps_everything(judge: Any) -> None:
+@pytest.mark.parametrize(
+    ("judge", "why"), [(Raising(), "RuntimeError: out of order"), (SilentJudge(), "this judge never answers")]
+)
+def test_a_judge_that_fails_keeps_everything_and_says_why(judge: Any, why: str) -> None:
     guarded, list_ = guard(judge=judge), conversation()
-    assert 0 == guarded.settle_sync(list_).edits
+    settled = guarded.settle_sync(list_)
+    assert (0, "") == (settled.edits, settled.problem)
+    assert settled.unanswered.endswith(f"what they ask about is kept: {why}")
+    assert (settled.unanswered,) == guarded.status().problems
     assert list_ is guarded.project(list_)
+
+
+@pytest.mark.parametrize("given", [None, {}, "text", 3])
+def test_a_pass_over_no_list_is_a_problem_and_no_more(given: Any) -> None:
+    guarded = guard()
+    assert "is no list of messages" in guarded.settle_sync(given).problem
 
 
 class Broken(SqliteStore):
@@ -406,7 +417,7 @@ def test_a_wrong_argument_is_told_when_the_guard_is_made(given: Any, told: str) 
         Guard(**given)
 
 
-@pytest.mark.parametrize("id", ["", None, 5])
+@pytest.mark.parametrize("id", ["", None, 5, "toolu_1", "ABCDEF012345"])
 def test_the_users_word_is_about_an_id(id: Any) -> None:
     """What is no id is refused, and nothing is stored."""
     guarded: Guard = guard()

@@ -30,6 +30,8 @@ MARK = {"cache_control": {"type": "ephemeral"}}
 SYSTEM = [{"type": "text", "text": "You are an agent. " * 300, **MARK}]
 STEP = 10_000
 """Milliseconds between requests: the cache stays warm."""
+FIVE_MINUTES = 29
+"""In requests: what was written before is not counted on."""
 
 
 def conversation(api: Api) -> list[list[Json]]:
@@ -138,8 +140,8 @@ CACHES: dict[Api, Cache] = {
 
 @pytest.mark.parametrize("api", CACHES)
 def test_what_stands_before_an_edit_is_read_and_not_written_again(api: Api) -> None:
-    """In every later request: where the provider caches by itself all of it; else all that a mark of the request before
-    had put into the cache, one of ours at the question among them. Without a new edit, all of the request before."""
+    """In every later request: where the provider caches by itself all of it; else all that a mark of any request of the
+    last five minutes had put into the cache, those of ours at the questions among them."""
     simulated = Simulated(api, CACHES[api])
     lists = conversation(api)
     with running(judge=LocalJudge(), config=Config(), now=simulated.now) as world:
@@ -151,12 +153,14 @@ def test_what_stands_before_an_edit_is_read_and_not_written_again(api: Api) -> N
             )
             world.settled()
     edited = 0
-    for (before, marks, _), (prompt, _, usage) in pairwise(simulated.sent):
+    cached: dict[int, int] = {}
+    for number, ((before, marks, _), (prompt, _, usage)) in enumerate(pairwise(simulated.sent)):
         common = sum(1 for ours, theirs in zip(before.prefixes, prompt.prefixes, strict=False) if ours == theirs)
         edited += common < len(before.prefixes)
         if api == "anthropic":
-            reached = [mark for mark in marks if mark < common]
-            assert prompt.tokens[max(reached)] <= usage.cache_read + 1
+            cached.update((before.prefixes[mark], number) for mark in marks)
+            alive = (number - cached.get(prefix, -99) < FIVE_MINUTES for prefix in prompt.prefixes)
+            assert prompt.tokens[max(at for at, is_alive in enumerate(alive) if is_alive)] <= usage.cache_read + 1
             assert question_of(before.body) in {mark.order for mark in read_marks(before.body)}
         else:
             assert prompt.tokens[common - 1] // 128 * 128 <= usage.cache_read + 1 or prompt.tokens[common - 1] < 1_024

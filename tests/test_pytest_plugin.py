@@ -5,6 +5,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from doc_pages import examples
 
 pytest_plugins = ["pytester"]
 
@@ -36,6 +37,14 @@ def host(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.P
     paths = [str(site), str(ROOT / "pipeline"), str(ROOT / "effects")]
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(paths))
     return pytester
+
+
+def test_the_example_of_reviewing_md_is_a_test(host: pytest.Pytester) -> None:
+    """With a conversation of the host's own before it, it pins that."""
+    (block,) = [it.code for it in examples("docs/reviewing.md") if it.language == "python"]
+    before = HOST.split("def test_the_build_log")[0] + 'my_transcript = transcript(prompt("Why?"), answer("So."))\n'
+    host.makepyfile(test_host=before + block)
+    host.runpytest_subprocess("--snapshot-update").assert_outcomes(passed=1)
 
 
 def test_a_host_pins_its_replacements(host: pytest.Pytester) -> None:

@@ -156,6 +156,7 @@ def test_offset_and_limit_page_through() -> None:
     assert got(transcript, offset=0, limit=0).text == lines(10, "line {}")
     assert got(transcript, offset=9.9).text == "line 9\nline 10"
     assert got(transcript, offset=float("nan"), limit=float("inf")).text == lines(10, "line {}")
+    assert "Offset 2147483648 is beyond the end" in refused(transcript, offset=1e308)
     assert refused(transcript, offset=11) == "Offset 11 is beyond the end (10 lines). Use an offset from 1 to 10."
 
 

@@ -18,6 +18,10 @@ LONG = 400
 FILES = ["trace.txt", "replacement.txt", "record.json"]
 
 
+def snapshot_names() -> list[str]:
+    return sorted(path.name for path in ROOT.iterdir() if path.is_dir())
+
+
 class TextFile(SingleFileSnapshotExtension):
     """snapshots/<case>/<name>.txt, as bytes: text mode folds line ends."""
 
@@ -76,7 +80,7 @@ def test_a_case_shows_what_it_needs(case: str) -> None:
     assert {} == missing_lines(load_case(case), settled)
 
 
-@pytest.mark.parametrize("case", case_names())
+@pytest.mark.parametrize("case", snapshot_names())
 def test_a_snapshot_fits_on_a_page(case: str) -> None:
     """Nobody reviews a long diff: a snapshot has at most 60 lines, and a case no fewer files than the others.
 
@@ -90,7 +94,7 @@ def test_a_snapshot_fits_on_a_page(case: str) -> None:
 
 def test_every_snapshot_has_its_case() -> None:
     """A case that is gone takes its snapshots along."""
-    assert case_names() == sorted(path.name for path in ROOT.iterdir() if path.is_dir())
+    assert case_names() == snapshot_names()
 
 
 def test_there_is_a_case_for_every_behaviour() -> None:

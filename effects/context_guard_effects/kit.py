@@ -25,7 +25,7 @@ from context_guard.cache.breakpoints import place_breakpoints
 from context_guard.config import Config
 from context_guard.edit_log import LoggedEdit, LoggedPass, Pinned, Restored, Unpinned
 from context_guard.formats.codec import Codec, Provider, find_codec
-from context_guard.formats.message_list import edits_in_force, entry_ids, fit
+from context_guard.formats.message_list import edits_in_force, entry_ids, fit, is_entry_id
 from context_guard.local_judge import Settings
 from context_guard.records import Phase
 from context_guard.savings import Savings, count_savings
@@ -115,18 +115,18 @@ class Guard:
 
     async def settle(self, messages: Sequence[Any], moment: Moment = NOW) -> Settled:
         """Judges the run that has just ended, under Trio or asyncio. Cancelled, it leaves everything as it was."""
-        return await run_in_trio(self._pass, list(messages), "run-end", moment)
+        return await run_in_trio(self._pass, messages, "run-end", moment)
 
     async def checkpoint(self, messages: Sequence[Any], moment: Moment = NOW) -> Settled:
         """The same in the middle of a run, before a request; it judges only where that is likely to pay."""
-        return await run_in_trio(self._pass, list(messages), "mid-run", moment)
+        return await run_in_trio(self._pass, messages, "mid-run", moment)
 
     def settle_sync(self, messages: Sequence[Any], moment: Moment = NOW) -> Settled:
         """For code without a loop."""
-        return run_in_trio_sync(self._pass, list(messages), "run-end", moment)
+        return run_in_trio_sync(self._pass, messages, "run-end", moment)
 
     def checkpoint_sync(self, messages: Sequence[Any], moment: Moment = NOW) -> Settled:
-        return run_in_trio_sync(self._pass, list(messages), "mid-run", moment)
+        return run_in_trio_sync(self._pass, messages, "mid-run", moment)
 
     def refuse(self, why: str) -> None:
         """For adapters: a request goes out unedited for this reason, which `status` tells."""
@@ -173,14 +173,14 @@ class Guard:
         )
         return Status(lines=lines, problems=tuple(self._problems), store=store, savings=savings)
 
-    async def _pass(self, messages: list[Any], phase: Phase, moment: Moment) -> Settled:
+    async def _pass(self, messages: Sequence[Any], phase: Phase, moment: Moment) -> Settled:
         means = Means(self.store, self.codec, self.judge, self.config)
         try:
-            settled = await run_pass(means, messages, phase, moment, moment.session or self.session)
+            settled = await run_pass(means, _listed(messages), phase, moment, moment.session or self.session)
         except Exception as error:  # as for a request; cancelling is no Exception and passes through
             settled = Settled(problem=f"a pass changed nothing: {_said(error)}")
-        if settled.problem:
-            self._note(settled.problem)
+        for said in filter(None, (settled.problem, settled.unanswered)):
+            self._note(said)
         return settled
 
     def _projected(self, messages: list[Item]) -> list[Item]:
@@ -197,7 +197,7 @@ class Guard:
         return sent
 
     def _say(self, word: LoggedEdit) -> None:
-        if not isinstance(word.target, str) or not word.target:
+        if not isinstance(word.target, str) or not is_entry_id(word.target):
             raise ValueError(f"{word.target!r} is no id of an output: give one of `outputs` or of a note.")
         self.store.keep(LoggedPass(witness="", edits=(word,), session=self.session, time=NOW.time()), ())
 
@@ -219,6 +219,13 @@ class Guard:
         """Told once while it lasts."""
         if problem not in self._problems:
             self._problems.append(problem)
+
+
+def _listed(messages: Sequence[Any]) -> list[Any]:
+    """A copy, since a host goes on with its own. Raises ValueError."""
+    if not isinstance(messages, Sequence) or isinstance(messages, str | bytes):
+        raise ValueError(f"a {type(messages).__name__} is no list of messages: give the list as it was sent.")
+    return list(messages)
 
 
 def _judge(judge: Judge | str, config: Config) -> Judge:

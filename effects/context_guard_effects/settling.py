@@ -4,7 +4,7 @@ from functools import partial
 from typing import Any
 
 import trio
-from msgspec import Struct
+from msgspec import Struct, structs
 from returns.result import Failure, Success
 
 from context_guard.config import Config
@@ -21,6 +21,7 @@ from context_guard.formats.message_list import (
     to_transcript,
 )
 from context_guard.records import Phase, Record
+from context_guard.silence import tell_silence
 from context_guard.transcript import Transcript
 from context_guard.withheld import withhold
 from context_guard_effects.guard import distill
@@ -39,6 +40,8 @@ class Settled(Struct, frozen=True):
     """None where nothing was judged."""
     problem: str = ""
     """What went wrong; then nothing was changed."""
+    unanswered: str = ""
+    """What the judge left unanswered, and why, in a line; that was kept."""
 
 
 class Means(Struct, frozen=True):
@@ -84,10 +87,12 @@ async def run_pass(means: Means, messages: list[Any], phase: Phase, moment: Mome
     log = await trio.to_thread.run_sync(means.store.find, ids)
     transcript = as_transcript(means.codec, read, log, moment, session)
     distilled = await distill(transcript, means.config, means.judge, moment.boundary(phase))
+    unanswered = tell_silence(distilled.settlement.outcomes)
     if not distilled.settlement.drafts:
-        return Settled()
+        return Settled(unanswered=unanswered)
     job = _Job(means, messages, read, transcript, log, session, moment.time())
-    return await trio.to_thread.run_sync(_keep, job, distilled.settlement.drafts)
+    settled = await trio.to_thread.run_sync(_keep, job, distilled.settlement.drafts)
+    return structs.replace(settled, unanswered=unanswered)
 
 
 class _Job(Struct, frozen=True):

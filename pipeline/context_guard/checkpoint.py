@@ -51,8 +51,7 @@ Checkpoint = Due | NotDue
 
 def decide_checkpoint(items: Items, span: Span, layout: Layout, model: Model | None, config: Config) -> Checkpoint:
     """The first tier that fills a batch and is likely to earn back its cache rewrite."""
-    is_codex = model is not None and model.provider == "openai-codex"
-    batch = config.mid_run_batch_chars_openai if is_codex else config.mid_run_batch_chars
+    batch = batch_chars(model, config)
     tried: list[Tier] = []
     for number, choice in enumerate(_tiers(items, layout)):
         tier = _weigh(choice, batch, span.turns, layout, config)
@@ -61,6 +60,12 @@ def decide_checkpoint(items: Items, span: Span, layout: Layout, model: Model | N
         if is_due and choice != Items():
             return Due(tier=number, items=choice, tried=tuple(tried), batch_chars=batch)
     return NotDue(reason=_why_not(tried, batch, span.turns), tried=tuple(tried), batch_chars=batch)
+
+
+def batch_chars(model: Model | None, config: Config) -> int:
+    """As many characters a checkpoint waits for."""
+    is_codex = model is not None and model.provider == "openai-codex"
+    return config.mid_run_batch_chars_openai if is_codex else config.mid_run_batch_chars
 
 
 def item_chars(items: Items) -> int:

@@ -20,7 +20,7 @@ from context_guard.text import (
     trim,
     without_lone_surrogates,
 )
-from context_guard.transcript import EDITABLE, Entry, calls_of, text_of
+from context_guard.transcript import EDITABLE, Entry, ToolCall, calls_of, text_of
 
 MIN_CHARS = 2_000
 STUB_PROMPT_CHARS = 120
@@ -104,7 +104,6 @@ def read_exchange(entries: tuple[Entry, ...], way: str = RECALL) -> OldExchange 
         return None
     prompt, replies = entries[0], _replies(entries)
     editable = [entry for entry in entries if entry.role in EDITABLE and entry.visible is not None]
-    texts = [text for entry in replies if (text := trim(text_of(entry.visible)))]
     chars = sum(map(visible_chars, editable))
     messages = sum(1 for entry in entries if entry.visible is not None and entry.role != "meta")
     asked = text_of(prompt.visible)
@@ -115,8 +114,13 @@ def read_exchange(entries: tuple[Entry, ...], way: str = RECALL) -> OldExchange 
         messages=messages,
         stub=_stub(prompt.id, asked, messages, chars, way),
         prompt=asked,
-        answer=texts[-1] if texts else "",
-        calls=tuple(tool_label(call.name, call.args) for entry in replies for call in calls_of(entry.visible)),
+        answer=next((text for entry in reversed(replies) if (text := trim(text_of(entry.visible)))), ""),
+        calls=tuple(
+            tool_label(block.name, block.args)
+            for entry in replies
+            for block in entry.visible or ()
+            if isinstance(block, ToolCall)
+        ),
     )
 
 

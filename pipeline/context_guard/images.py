@@ -6,7 +6,7 @@ from context_guard.config import Config
 from context_guard.labels import tool_label
 from context_guard.sizes import blocks_chars, image_tokens
 from context_guard.text import MARKER, format_chars, plural, recall_call, without_lone_surrogates
-from context_guard.transcript import Entry, Image, Text, ToolCall, calls_of, images_of, text_of
+from context_guard.transcript import Entry, Image, Text, ToolCall, ToolResult, calls_of, images_of, text_of
 
 MAX_SIZES = 3
 
@@ -46,8 +46,22 @@ def pick_images(context: tuple[Entry, ...], config: Config) -> tuple[OldImages, 
     return tuple(item for item in found if item is not None and item.after_chars < item.before_chars)
 
 
+def has_image(entry: Entry) -> bool:
+    """Whether the entry is a tool result that shows an image."""
+    if entry.role != "tool" or not entry.visible:
+        return False
+    for block in entry.visible:  # loops: at every boundary over all of the context
+        if type(block) is ToolResult:
+            for part in block.content:
+                if type(part) is Image:
+                    return True
+    return False
+
+
 def _results(context: tuple[Entry, ...]) -> list[tuple[Entry, ToolCall | None, int, int]]:
-    """Every visible tool result with its call, its place and its age."""
+    """Every visible tool result with an image, its call, its place and its age; most contexts have none."""
+    if not any(map(has_image, context)):
+        return []
     calls: dict[str, ToolCall] = {}
     found: list[tuple[Entry, ToolCall | None, int, int]] = []
     turns = 0
@@ -55,7 +69,7 @@ def _results(context: tuple[Entry, ...]) -> list[tuple[Entry, ToolCall | None, i
         if entry.role == "assistant" and entry.visible is not None:
             turns += 1
             calls.update((call.id, call) for call in calls_of(entry.visible))
-        elif entry.role == "tool" and (result := entry.result) is not None:
+        elif has_image(entry) and (result := entry.result) is not None:
             found.append((entry, calls.get(result.call_id), place, turns))
     return [(entry, call, place, turns - then) for entry, call, place, then in found]
 

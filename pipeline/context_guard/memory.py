@@ -41,12 +41,13 @@ def deferred_outputs(transcript: Transcript) -> frozenset[str]:
 
 def pending_edits(transcript: Transcript) -> tuple[str, ...]:
     """Targets of edits that no answered request has carried yet: those after the last answered assistant message."""
-    answered = max(
+    entries = transcript.entries
+    answered = next(
         (
             at
-            for at, entry in enumerate(transcript.entries)
-            if entry.role == "assistant" and entry.stop not in ("error", "aborted")
+            for at in range(len(entries) - 1, -1, -1)
+            if entries[at].role == "assistant" and entries[at].stop not in ("error", "aborted")
         ),
-        default=-1,
+        -1,
     )
     return tuple(edit.target for edit in transcript.edits if edit.at > answered)

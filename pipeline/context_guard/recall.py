@@ -17,6 +17,8 @@ from context_guard.text import MARKER, RECALL, one_line, plural, recall_hint, sh
 from context_guard.transcript import Entry, Image, Transcript, calls_of, images_of, text_of
 
 MAX_IMAGES = 6
+LARGEST = 2**31
+"""More than any output has lines or characters."""
 """Attached to one answer."""
 
 Picture = TypeVar("Picture")
@@ -191,4 +193,4 @@ def _plain(lines: list[tuple[int, str]]) -> list[Line]:
 
 def _whole(value: float | None) -> int | None:
     """A number as models give it: fractions go down, what is below 1 counts as absent."""
-    return floor(value) if value is not None and isfinite(value) and value >= 1 else None
+    return floor(min(value, LARGEST)) if value is not None and isfinite(value) and value >= 1 else None

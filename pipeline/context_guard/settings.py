@@ -14,6 +14,13 @@ if TYPE_CHECKING:
     from returns.result import Result
 
 
+_TEXTS = {
+    "model": "`local`, `jev`, `local+jev` or `provider/id`",
+    "recallWith": "a tool's name, `shell` or `NAME+shell`",
+}
+"""What the settings that are texts accept, in words."""
+
+
 class ConfigError(Struct, frozen=True):
     """A settings text that cannot be read as a whole."""
 
@@ -90,7 +97,7 @@ def range_of(key: str) -> str:
     if kind is bool:
         return "true or false"
     if kind is str:
-        return "`local`, `jev`, `local+jev` or `provider/id`"
+        return _TEXTS[key]
     if kind == tuple[str, ...]:
         return 'a list of tool names: ["edit", "write"]'
     return f"{'a whole number' if kind is int else 'a number'} from {meta.ge} to {meta.le}"

@@ -18,7 +18,7 @@ def encode_request(request: Request, model: str) -> bytes:
     body = {
         "model": model,
         "state": state_of(request),
-        "questions": {question.id: _question(question) for question in request.questions},
+        "questions": {question.id: question_of(question) for question in request.questions},
     }
     return without_lone_surrogates(compact(body)).encode()
 
@@ -87,7 +87,8 @@ def _part(part: Part, kind: RequestKind) -> str | dict[str, Any]:
             assert_never(kind)
 
 
-def _question(question: Question) -> dict[str, Any]:
+def question_of(question: Question) -> dict[str, Any]:
+    """As the wire has it."""
     match question:
         case YesNo(instructions=instructions, yes=yes, no=no):
             return {"type": "noul", "instructions": instructions, "criteria": {"true": yes, "false": no}}

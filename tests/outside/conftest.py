@@ -3,6 +3,7 @@
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -40,3 +41,19 @@ def provider() -> Iterator[ScriptedProvider]:
 @pytest.fixture
 def home(tmp_path: Path, pi: Pi, provider: ScriptedProvider) -> PiHome:
     return PiHome(tmp_path / "home", pi, provider.url)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    sync_api = pytest.importorskip("playwright.sync_api", reason="pip install '.[browser]'")
+    done = subprocess.run([ROOT / "scripts" / "install_browser.sh"], capture_output=True, text=True, check=False)
+    if done.returncode == UNREACHABLE:
+        pytest.skip(f"a browser is needed: {done.stderr.strip()}")
+    assert done.returncode == 0, done.stderr
+    chromium = done.stdout.strip().removeprefix("chromium=")
+    with sync_api.sync_playwright() as playwright:
+        opened = playwright.chromium.launch(
+            executable_path=chromium, args=["--no-sandbox", "--disable-background-networking"]
+        )
+        yield opened
+        opened.close()

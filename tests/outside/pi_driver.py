@@ -93,6 +93,16 @@ class PiHome:
         """Writes the guard's settings file."""
         _write_json(self.agent / "context-guard.json", settings)
 
+    def redirect(self, provider: str, url: str) -> None:
+        """Sends what Pi asks of a provider that it knows elsewhere."""
+        models = json.loads((self.agent / "models.json").read_text("utf-8"))
+        models["providers"][provider] = {"baseUrl": url}
+        _write_json(self.agent / "models.json", models)
+
+    def log_in(self, provider: str, key: str) -> None:
+        """As `/login` does with a key."""
+        _write_json(self.agent / "auth.json", {provider: {"type": "api_key", "key": key}})
+
     def install_guard(self) -> Path:
         """Puts the extension where `context-guard install pi` puts it."""
         place = self.agent / "extensions" / "context-guard.js"

@@ -214,6 +214,40 @@ def test_a_fork_goes_on_with_the_edits_of_its_branch(home: PiHome, project: Path
         assert locked == {Path(state["sessionFile"]).name}
 
 
+def test_a_fork_from_an_earlier_prompt_has_what_stood_before_it(
+    home: PiHome, project: Path, provider: ScriptedProvider
+) -> None:
+    """The edits in front of that prompt are in the new session and hold; what came behind it is not."""
+    provider.play(search(), ANSWER, search("order"), ANSWER, DONE)
+    with home.start(project) as pi:
+        pi.prompt(QUESTION)
+        pi.prompt("Who sends an order?")
+        assert len(edits(pi)) == 2
+        prompts = [entry for entry in pi.entries() if entry.get("message", {}).get("role") == "user"]
+        pi.command("fork", entryId=prompts[1]["id"])
+        pi.prompt("Go on.")
+        (note,) = provider.requests[-1].results().values()
+        assert note.startswith(MARKER)
+        assert len(edits(pi)) == 1
+        assert extension_errors(pi) == []
+
+
+def test_marks_of_an_hour_stay_in_front(home: PiHome, project: Path, provider: ScriptedProvider) -> None:
+    """Where Pi sets the longer life, marks of ours have it too, in every request that carries an edit."""
+    home.variables["PI_CACHE_RETENTION"] = "long"
+    home.settle(midRunBatchChars=50_000, midRunBreakEven=False, midRunMinAgeTurns=2)
+    provider.play(*(search(word) for word in ("timeout", "order", "step", "send", "return")), ANSWER, DONE)
+    with home.start(project) as pi:
+        pi.prompt(QUESTION)
+        pi.prompt("Go on.")
+    edited = [sent.body for sent in provider.requests if MARKER in json.dumps(sent.messages)]
+    assert edited
+    for body in edited:
+        lives = marks_of(body)
+        assert set(lives) == {"1h"}
+        assert len(lives) == 4
+
+
 def test_an_old_image_goes_and_comes_back_by_recall(home: PiHome, project: Path, provider: ScriptedProvider) -> None:
     """Images of tool results leave after some turns, without a judge; recall attaches them again."""
     (project / "picture.png").write_bytes(png(1200, 900))
@@ -284,6 +318,31 @@ def test_a_slow_judge_adds_nothing_to_the_end_of_a_run(home: PiHome, project: Pa
             (note,) = provider.requests[-1].results().values()
             assert note.startswith(MARKER)
             assert len([entry for entry in pi.entries() if entry["type"] == "custom"]) == 1
+
+
+def test_a_judge_that_pi_is_logged_in_to_needs_no_key_of_ours(
+    home: PiHome, project: Path, provider: ScriptedProvider
+) -> None:
+    """Pi asks it and sends its own key; what it would say without that key is that there is none."""
+    provider.play(search(), ANSWER, search("order"), ANSWER)
+    home.settle(model="typesafe/jev-latest", settleWaitMs=30_000, pruneExchanges=False)
+    with SlowJudge(0.1) as judge:
+        home.redirect("typesafe", f"{judge.server.url}/v1")
+        with home.start(project) as pi:
+            pi.prompt(QUESTION)
+            assert edits(pi) == []
+            assert judge.server.requests == []
+        home.log_in("typesafe", judge.server.key)
+        with home.start(project) as pi:
+            pi.prompt("Who sends an order?")
+            assert len(edits(pi)) == 1
+            (record,) = (entry["data"] for entry in pi.entries() if entry["type"] == "custom")
+            assert record["model"] == "typesafe/jev-latest"
+            assert judge.server.key not in json.dumps(pi.events)
+        assert all(sent.headers["authorization"] == f"Bearer {judge.server.key}" for sent in judge.server.requests)
+        assert judge.server.requests != []
+    told = [*home.sessions.glob("*"), home.agent / "context-guard.json"]
+    assert not any(judge.server.key in file.read_text("utf-8") for file in told)
 
 
 def test_a_prompt_that_comes_before_the_verdict_gets_it_at_its_next_boundary(
@@ -421,12 +480,17 @@ def wait_until(found: Callable[[], Any], seconds: float = 20.0) -> Any:
 
 def assert_marks_are_in_order(body: Json) -> None:
     """At most four cache marks, and none with a longer life behind one with a shorter."""
+    lives = marks_of(body)
+    assert len(lives) <= 4
+    assert lives == sorted(lives)  # "1h" before "5m"
+
+
+def marks_of(body: Json) -> list[str]:
+    """The lives of the cache marks, in the order in which the provider reads them."""
     blocks = [*body.get("tools", []), *(body["system"] if isinstance(body.get("system"), list) else [])]
     for message in body["messages"]:
         blocks += message["content"] if isinstance(message["content"], list) else []
-    lives = [block["cache_control"].get("ttl", "5m") for block in blocks if "cache_control" in block]
-    assert len(lives) <= 4
-    assert lives == sorted(lives)  # "1h" before "5m"
+    return [block["cache_control"].get("ttl", "5m") for block in blocks if "cache_control" in block]
 
 
 def png(width: int, height: int) -> bytes:

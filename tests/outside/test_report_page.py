@@ -1,7 +1,5 @@
 """The page of `report` in a real Chromium: it shows, keys alone drive it, and nothing of a session acts in it."""
 
-import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -10,9 +8,7 @@ import pytest
 from command_line import guard
 from pi_sessions import message, result, session_bytes, user
 
-from outside.conftest import ROOT, UNREACHABLE
-
-sync_api = pytest.importorskip("playwright.sync_api", reason="pip install '.[browser]'")
+from outside.conftest import ROOT
 
 pytestmark = pytest.mark.outside
 
@@ -27,21 +23,6 @@ EVIL = """</script><script>window.acted = 1</script><img src=x onerror="window.a
 <meta http-equiv=refresh content="0;url=http://127.0.0.1:9/">
 <link rel=stylesheet href=http://127.0.0.1:9/x.css><base href=http://127.0.0.1:9/> " autofocus onfocus="window.acted = 6
 user\u202etxt.exe half \ud83d"""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    done = subprocess.run([ROOT / "scripts" / "install_browser.sh"], capture_output=True, text=True, check=False)
-    if done.returncode == UNREACHABLE:
-        pytest.skip(f"a browser is needed: {done.stderr.strip()}")
-    assert done.returncode == 0, done.stderr
-    chromium = done.stdout.strip().removeprefix("chromium=")
-    with sync_api.sync_playwright() as playwright:
-        opened = playwright.chromium.launch(
-            executable_path=chromium, args=["--no-sandbox", "--disable-background-networking"]
-        )
-        yield opened
-        opened.close()
 
 
 class Opened:

@@ -18,6 +18,10 @@ from context_guard_effects.fleet.engine import Batch, Done, Engine, Item, run_ba
 WAITING = 2
 """Batches handed out ahead, for each process."""
 
+LARGE = 0.1
+"""Share of the work of one process from which on a unit is handed out early: that much they end apart at most, as far
+as size tells how long a unit takes."""
+
 
 def usable_cores() -> int:
     try:
@@ -26,9 +30,21 @@ def usable_cores() -> int:
         return os.cpu_count() or 1
 
 
+def in_turn(units: list[Unit], jobs: int) -> list[Unit]:
+    """As given, but ahead of all the units that are large beside what a process has to do, the largest first.
+
+    One of them that came last would keep a single process at work while the others wait for it.
+    """
+    if jobs <= 1:
+        return units
+    large = sum(unit.size for unit in units) / jobs * LARGE
+    ahead = sorted((unit for unit in units if unit.size > large), key=lambda unit: -unit.size)
+    return ahead + [unit for unit in units if unit.size <= large]
+
+
 def audit_all(units: Iterable[Unit], terms: Terms, jobs: int) -> Generator[Outcome]:
     """In the order in which they get done. A unit whose process dies is tried once more by itself."""
-    left = list(units)
+    left = in_turn(list(units), jobs)
     engine = LocalEngine(jobs if len(left) > 1 else 1)
     with closing(audit_over(engine, ((unit,) for unit in left), terms)) as finished:
         for _, outcomes in finished:

@@ -55,7 +55,7 @@ def command(
     from context_guard_effects.cli.sources import first_few, open_session
     from context_guard_effects.testing.problems import Wish, make_problem
 
-    transcript = open_session(session, leaf).transcript
+    transcript = open_session(session, leaf, holding=entry).transcript
     found = next((it for it in transcript.entries if it.id == entry), None)
     if found is None:
         outputs = [it.id for it in transcript.entries if it.role == "tool"]

@@ -13,6 +13,7 @@ from context_guard_effects.cli.output import warn, write, write_file, write_json
 if TYPE_CHECKING:
     from context_guard_effects.cli.sources import Source
     from context_guard_effects.guard import Distilled
+    from context_guard_effects.hosts.pi import SessionFile
 
 
 @click.command(epilog=EXIT_CODES)
@@ -78,13 +79,14 @@ def _append(source: "Source", distilled: "Distilled") -> int:
     from context_guard_effects.hosts.errors import HostError
     from context_guard_effects.hosts.pi import append_drafts, now_iso, random_ids
 
+    file = _of_pi(source)
     drafts = distilled.settlement.drafts
     edits = edits_of(distilled)
     if not edits:
         return 0
-    _check_leaf(source, frozenset(draft.target for draft in edits))
+    _check_leaf(file, source.transcript.head, frozenset(draft.target for draft in edits))
     try:
-        appended = append_drafts(source.file, drafts, random_ids(), now_iso())
+        appended = append_drafts(file, drafts, random_ids(), now_iso())
     except HostError as error:
         raise Stop(error.message, UNWRITABLE) from error
     for skipped in appended.skipped:
@@ -92,11 +94,21 @@ def _append(source: "Source", distilled: "Distilled") -> int:
     return len(edits) - len(appended.skipped)
 
 
-def _check_leaf(source: "Source", targets: frozenset[str]) -> None:
+def _of_pi(source: "Source") -> "SessionFile":
+    if source.file is None:
+        raise Stop(
+            "nothing was written: only sessions of Pi have room for edits, and this one is of "
+            f"{source.transcript.host}. What would stay of it is shown without --write.",
+            UNWRITABLE,
+        )
+    return source.file
+
+
+def _check_leaf(file: "SessionFile", head: str | None, targets: frozenset[str]) -> None:
     """Edits hold behind the last entry of the file, where Pi goes on, whatever leaf they were judged at."""
     from context_guard.formats.pi_session import branch, edits_in_force, select
 
-    session, head = source.file.session, source.transcript.head
+    session = file.session
     if head == session.leaf:
         return
     path = [session.entries[place] for place in branch(session)]

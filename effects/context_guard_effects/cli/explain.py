@@ -28,12 +28,12 @@ def command(session: Path, entry: str, as_json: bool, leaf: str | None, **how: A
     from context_guard_effects.cli.judging import check_answered, judge_transcript
     from context_guard_effects.cli.sources import first_few, open_session
 
-    source = open_session(session, leaf)
+    source = open_session(session, leaf, holding=entry)
     known = {item.id for item in source.transcript.entries}
     if entry not in known:
-        where = "is on another branch: give --leaf" if entry in source.file.session.places else "is not in this session"
+        where = "is on another branch: give --leaf" if entry in source.known else "is not in this session"
         outputs = [item.id for item in source.transcript.entries if item.role == "tool"]
-        hint = "" if entry in source.file.session.places else nearest(entry, source.file.session.places)
+        hint = "" if entry in source.known else nearest(entry, source.known)
         raise Stop(f"entry {entry!r} {where}; tool outputs of this branch: {first_few(outputs)}.{hint}", UNREADABLE)
     distilled = judge_transcript(source.transcript, **how)
     explanation = explain(source.transcript, distilled.plan, distilled.settlement, entry)

@@ -2,7 +2,6 @@
 
 import os
 import sys
-from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
@@ -20,6 +19,7 @@ from context_guard.local_judge import Settings
 from context_guard.records import Phase
 from context_guard.requests import Request
 from context_guard.saved_trace import Trace
+from context_guard.silence import tell_reason, tell_silence
 from context_guard.transcript import Transcript
 from context_guard_effects.cli.exits import UNJUDGED, UNREADABLE, Stop
 from context_guard_effects.cli.moment import boundary_at
@@ -98,20 +98,12 @@ def check_answered(distilled: Distilled | Trace) -> None:
     outcomes = distilled.settlement.outcomes
     if missed := distilled.asked.missed:
         count = f"{len(missed)} of {len(outcomes)} requests"
-        warn(f"the remote judge left {count} unanswered, there the embedded one decided: {_reason(missed)}")
+        warn(f"the remote judge left {count} unanswered, there the embedded one decided: {tell_reason(missed)}")
     silent = [outcome for outcome in outcomes if isinstance(outcome, Unanswered)]
-    if not silent:
-        return
-    reason = _reason(silent)
-    if len(silent) == len(outcomes):
-        raise Stop(f"the judge answered none of {len(outcomes)} requests: {reason}", UNJUDGED)
-    warn(f"the judge left {len(silent)} of {len(outcomes)} requests unanswered, what they ask about is kept: {reason}")
-
-
-def _reason(silent: Sequence[Unanswered]) -> str:
-    said = next((outcome.detail for outcome in silent if outcome.detail), "")
-    is_late = any(outcome.reason == "timeout" for outcome in silent)
-    return said or ("the time budget (timeoutMs) ran out" if is_late else "no reason given")
+    if silent and len(silent) == len(outcomes):
+        raise Stop(f"the judge answered none of {len(outcomes)} requests: {tell_reason(silent)}", UNJUDGED)
+    if silent:
+        warn(tell_silence(outcomes))
 
 
 def _progress() -> AbstractContextManager[Progress | None]:

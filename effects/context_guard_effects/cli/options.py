@@ -67,7 +67,8 @@ leaf = click.option(
     "--leaf",
     metavar="ID",
     callback=read_entry,
-    help="Take the branch that ends at this entry. [default: the last entry]",
+    help="Take the branch that ends at this entry; of another host's file with several sessions the one of this name. "
+    "[default: the last]",
 )
 config_file = click.option("--config", "config_file", type=PATH, metavar="FILE", help="Settings as JSON.")
 settings = click.option(

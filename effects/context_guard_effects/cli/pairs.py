@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from context_guard.formats.signatures import EVENT_NAME
 from context_guard.rerun import recorded, replan, resettle
 from context_guard.saved_trace import FORMAT, Trace
 from context_guard.text import plural
@@ -18,6 +19,8 @@ from context_guard_effects.cli.traces import NAME, open_trace
 
 Pair = tuple[str, Trace, Trace]
 HEAD = f'{{"format":"{FORMAT}"'.encode()
+SESSIONS = (".jsonl", ".traj", ".traj.json")
+"""Of what lies in a folder; any other kind is named by itself."""
 FOR_SESSIONS = ("settings", "judge", "old_settings", "old_judge", "config_file", "now", "last_run")
 
 
@@ -86,12 +89,16 @@ def _again(old: Trace, settings: tuple[str, ...], judge: str | None, is_traced: 
 
 
 def _inputs(path: Path) -> list[tuple[str, Path]]:
-    """The traces of a folder, without any its sessions; or the one file."""
+    """The traces of a folder, without any its sessions; or the one file, or a folder that is one session's."""
     if not path.is_dir():
         return [(_name(path), path)]
-    found = _traces(path) or {it.relative_to(path).as_posix(): it for it in sorted(path.rglob("*.jsonl"))}
+    if any(EVENT_NAME.fullmatch(it.name) for it in path.iterdir()):
+        return [(_name(path), path)]
+    found = _traces(path) or {
+        it.relative_to(path).as_posix(): it for it in sorted(path.rglob("*")) if it.name.endswith(SESSIONS)
+    }
     if not found:
-        raise Stop(f"{path} holds no trace (.json) and no session (.jsonl)", UNREADABLE)
+        raise Stop(f"{path} holds no trace (.json) and no session ({', '.join(SESSIONS)})", UNREADABLE)
     return list(found.items())
 
 

@@ -92,11 +92,12 @@ def _branch(session: Path, entry: str, leaf: str | None) -> "tuple[Transcript, s
     """The one asked for, or else one on which the entry lies; and what the user may have meant where there is none."""
     from context_guard_effects.cli.sources import branch_through, open_session
 
-    source = open_session(session, leaf)
-    if entry not in source.file.session.places:
-        return source.transcript, nearest(entry, source.file.session.places)
+    source = open_session(session, leaf, holding=entry)
+    if entry not in source.known:
+        return source.transcript, nearest(entry, source.known)
     if leaf is not None or any(item.id == entry for item in source.transcript.entries):
         return source.transcript, ""
+    assert source.file is not None  # of any other host the transcript has all that is known
     return branch_through(source.file, entry), ""
 
 

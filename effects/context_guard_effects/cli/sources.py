@@ -1,4 +1,4 @@
-"""The files that a command is given: sessions and settings."""
+"""The files that a command is given: sessions of any host, and settings."""
 
 import stat
 from pathlib import Path
@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from context_guard.formats.pi import to_transcript
 from context_guard.formats.pi_session import PiSession
+from context_guard.formats.signatures import HEAD_BYTES, detect_lines
 from context_guard.transcript import Transcript
 from context_guard_effects.cli.exits import UNREADABLE, Stop
 from context_guard_effects.cli.nearest import nearest
@@ -19,16 +20,33 @@ FIRST_FEW = 8
 
 
 class Source(Struct, frozen=True):
-    file: SessionFile
     transcript: Transcript
     """The branch asked for."""
+    file: SessionFile | None
+    """Of Pi, whose branches can be told apart and written behind; None of any other host."""
+
+    @property
+    def known(self) -> frozenset[str]:
+        """Entries of the whole file of Pi, on whatever branch; else of the session."""
+        if self.file is not None:
+            return frozenset(self.file.session.places)
+        return frozenset(entry.id for entry in self.transcript.entries)
 
 
-def open_session(path: Path, leaf: str | None) -> Source:
+def open_session(path: Path, leaf: str | None, holding: str | None = None) -> Source:
+    """The session in a file of any host, as an audit reads it; what is nobody's is refused as no session of Pi.
+
+    Of several in one file (a database, sub-agents) it is the one that `leaf` names, else the one that has the entry
+    `holding`, else the last to change; the others are told.
+    """
+    found = _read_others(path)
+    if found:
+        return Source(transcript=_chosen(path, found, leaf, holding), file=None)
     try:
         file = read_session(path)
     except HostError as error:
-        raise Stop(error.message, UNREADABLE) from error
+        nor = "" if found is None else " Nor does it look like a session of another host."
+        raise Stop(f"{error.message}{nor}", UNREADABLE) from error
     if leaf is not None and leaf not in file.session.places:
         last = [entry["id"] for entry in file.session.entries[-FIRST_FEW:]]
         hint = nearest(leaf, file.session.places)
@@ -36,6 +54,55 @@ def open_session(path: Path, leaf: str | None) -> Source:
     if said := _broken(file.session):
         warn(f"{path}: {said}")
     return Source(file=file, transcript=to_transcript(file.session, leaf))
+
+
+def _read_others(path: Path) -> tuple[Transcript, ...] | None:
+    """The sessions of another host than Pi, the last to change first; none where it is nobody's; None if it is Pi's or
+    cannot be opened."""
+    try:
+        kind = path.stat().st_mode
+        if stat.S_ISREG(kind):
+            with path.open("rb") as file:
+                head = file.read(HEAD_BYTES)
+            told = detect_lines(head)
+            if told == "pi" or not head.strip():
+                return None
+        elif stat.S_ISDIR(kind):
+            told = None
+        else:
+            return None
+    except OSError:
+        return None  # Pi's reader says what is wrong
+    from context_guard_effects.audit.sessions import Unread, read_sessions
+
+    read = read_sessions(path, is_told=told is not None)
+    if isinstance(read, Unread):
+        if read.is_unknown:
+            return ()
+        raise Stop(f"{path}: {read.reason}", UNREADABLE)
+    if not read:
+        raise Stop(f"{path} holds no session with a message in it.", UNREADABLE)
+    return read
+
+
+def _chosen(path: Path, found: tuple[Transcript, ...], leaf: str | None, holding: str | None) -> Transcript:
+    names = [it.session for it in found]
+    if leaf is not None:
+        for each in found:
+            if leaf in (each.session, each.head):
+                return each
+        raise Stop(
+            f"{path} is a session of {found[0].host}, of which --leaf takes the name: {first_few(names)}."
+            f"{nearest(leaf, names)}",
+            UNREADABLE,
+        )
+    if holding is not None:
+        for each in found:
+            if any(entry.id == holding for entry in each.entries):
+                return each
+    if len(found) > 1:
+        warn(f"{path} holds {len(found)} sessions; this is {names[0]}. Others, for --leaf: {first_few(names[1:])}")
+    return found[0]
 
 
 def _broken(session: PiSession) -> str:

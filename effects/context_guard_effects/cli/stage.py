@@ -46,7 +46,7 @@ def command(
     """
     from context_guard_effects.cli.sources import open_session
 
-    transcript = open_session(session, leaf).transcript
+    transcript = open_session(session, leaf, holding=entry).transcript
 
     def write_values(values: list[Value]) -> None:
         write_json([value for _, value in (_about(values, entry, name, transcript) if entry else values)])

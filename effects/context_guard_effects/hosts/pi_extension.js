@@ -16,8 +16,9 @@ const PAGE_CHARS = 50_000;
 
 export default function (pi) {
   let child, ctx, buffer = "", next = 0, failures = 0, warned = false, budgetMs = 8_000, lock, busy = 0;
-  let sent = new Set();
+  let sent = new Set(), classifiers, toldClassifiers = false;
   const waiting = new Map();
+  const asked = new Map();
 
   // ── the pipe ──────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -26,6 +27,7 @@ export default function (pi) {
     child = started;
     buffer = "";
     sent = new Set();
+    toldClassifiers = false;
     let answered = false;
     started.stdout.setEncoding("utf8");
     started.stdout.on("data", (data) => {
@@ -42,6 +44,7 @@ export default function (pi) {
     const gone = () => {
       if (child !== started) return;
       child = undefined;
+      for (const stop of asked.values()) stop.abort();
       if (!answered) failures += 1;
       for (const { fail } of waiting.values()) fail(new Error("its Python process has ended"));
       waiting.clear();
@@ -60,6 +63,8 @@ export default function (pi) {
     }
     if (message.event === "status") show(message.status, message.working);
     else if (message.event === "notice") notify(message.text, "warning");
+    else if (message.event === "classify") classify(message);
+    else if (message.event === "give up") asked.get(message.call)?.abort();
     const found = waiting.get(message.id);
     if (!found) return;
     waiting.delete(message.id);
@@ -110,6 +115,10 @@ export default function (pi) {
       leaf: session.getLeafId(),
       model: model && { provider: model.provider, id: model.id, api: model.api, cost: prices(model.cost) },
     };
+    if (classifiers && !toldClassifiers) {
+      found.classifiers = classifiers;
+      toldClassifiers = true;
+    }
     if (!whole && file && existsSync(file)) return { ...found, file };
     const entries = session.getEntries().filter((entry) => whole || !sent.has(entry.id));
     for (const entry of entries) sent.add(entry.id);
@@ -119,6 +128,40 @@ export default function (pi) {
   function prices(cost) {
     const names = ["input", "output", "cacheRead", "cacheWrite"];
     return Object.fromEntries(names.filter((name) => Number.isFinite(cost?.[name])).map((name) => [name, cost[name]]));
+  }
+
+  // ── a judge that Pi has a log-in for: its key stays with Pi ────────────────────────────────────────────────────────
+
+  // Whether there are any. Only of the provider that is asked for: a log-in may be a command that Pi has to run.
+  async function findClassifiers(provider) {
+    const registry = ctx.modelRegistry;
+    if (typeof registry?.classify !== "function" || typeof registry.getAvailableOfType !== "function") return false;
+    try {
+      const found = await registry.getAvailableOfType("classifier", provider);
+      classifiers = found.map(({ provider, id, contextWindow }) => ({ provider, id, contextWindow: contextWindow ?? 0 }));
+      toldClassifiers = false;
+      return classifiers.length > 0;
+    } catch {
+      return false;
+    }
+  }
+
+  async function classify({ call: number, provider, id, request }) {
+    const python = child, stop = new AbortController();
+    asked.set(number, stop);
+    let result;
+    try {
+      const registry = ctx.modelRegistry;
+      const model = registry.findOfType("classifier", provider, id);
+      if (!model) throw new Error(`Pi knows no classifier ${provider}/${id}`);
+      const options = { signal: stop.signal, timeoutMs: budgetMs, maxRetries: 1 };
+      const { answers, usage, model: name, stopReason, errorMessage } = await registry.classify(model, request, options);
+      result = { answers, usage, model: name, stopReason, errorMessage };
+    } catch (error) {
+      result = { stopReason: "error", errorMessage: error.message };
+    }
+    if (asked.get(number) === stop) asked.delete(number);
+    if (child === python) python?.stdin.write(JSON.stringify({ type: "classified", call: number, result }) + "\n");
   }
 
   // ── what the user sees ────────────────────────────────────────────────────────────────────────────────────────
@@ -222,7 +265,8 @@ export default function (pi) {
   });
 
   async function begin() {
-    const reply = await call("hello", {}, 30_000);
+    let reply = await call("hello", {}, 30_000);
+    if (reply?.askPi && (await findClassifiers(reply.askPi))) reply = await call("hello", {}, 30_000);
     if (!reply) return;
     budgetMs = reply.budgetMs;
     show(reply.status);
@@ -258,7 +302,8 @@ export default function (pi) {
   });
 
   on("before_provider_request", async ({ payload }) => {
-    if (ctx.model?.api !== "anthropic-messages" || !Array.isArray(payload?.messages)) return;
+    // Not awaited: Python looks ahead while the model thinks.
+    if (ctx.model?.api !== "anthropic-messages" || !Array.isArray(payload?.messages)) return void redraw();
     const reply = await call("outgoing", { skeleton: skeleton(payload) });
     for (const { path, control } of reply?.changes ?? []) mark(payload, path, control);
   });
@@ -266,6 +311,7 @@ export default function (pi) {
   on("session_shutdown", () => {
     const ended = child;
     child = undefined;
+    for (const stop of asked.values()) stop.abort();
     for (const { fail } of waiting.values()) fail(new Error("Pi ends"));
     waiting.clear();
     warned = true;
@@ -371,7 +417,8 @@ export default function (pi) {
       for (const pin of reply.pins ?? []) pi.appendEntry(PIN, pin);
       if (reply.restore) restore(reply.restore);
       notify(reply.text, reply.level);
-      for (const text of reply.warnings ?? []) notify(`context-guard: ${text}`, "warning");
+      if (reply.askPi) await begin();
+      else for (const text of reply.warnings ?? []) notify(`context-guard: ${text}`, "warning");
       await redraw();
     },
   });

@@ -5,7 +5,7 @@ JUDGE     = `local` | SERVER | `local+` SERVER
 SERVER    = PROVIDER [ "/" MODEL ] | http(s)://HOST[/PATH][?context=TOKENS]#MODEL, either behind `logprobs:`
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from returns.result import Result, Success
 
@@ -21,18 +21,45 @@ LOCAL = "local"
 FIRST_LOCAL = "local+"
 
 
-def resolve_judge(reference: str, environment: Mapping[str, str], settings: Settings = USUAL) -> Result[Judge, str]:
+HostJudge = Callable[[str], Judge | None]
+"""A host's own way to the server of a reference, with the host's log-in; None where it has none."""
+
+
+def resolve_judge(
+    reference: str,
+    environment: Mapping[str, str],
+    settings: Settings = USUAL,
+    of_host: HostJudge = lambda _: None,
+) -> Result[Judge, str]:
     """The judge, or one line on what is wrong with the reference; that a key is missing, the judge says when asked.
 
-    `settings` are those of the embedded judge, wherever it takes part.
+    `settings` are those of the embedded judge, wherever it takes part. A host is asked for servers that are not known
+    here, and for those whose key the environment lacks.
     """
     local = LocalJudge(settings)
     name, otherwise = _otherwise(reference.strip())
     if name == LOCAL:
         return Success(local)
     is_first_local = name.startswith(FIRST_LOCAL)
-    found: Result[Server, str] = find_server(name.removeprefix(FIRST_LOCAL), environment)
+    named = name.removeprefix(FIRST_LOCAL)
+    found: Result[Server, str] = find_server(named, environment)
+    if host_provider(reference, environment) and (hosted := of_host(named)) is not None:
+        return Success(_judge(local, hosted, is_first_local, otherwise))
     return found.map(lambda server: _judge(local, _remote(server, environment), is_first_local, otherwise))
+
+
+def host_provider(reference: str, environment: Mapping[str, str]) -> str:
+    """The provider for which a host may have a log-in where the environment has no key; empty when none is needed."""
+    name, _ = _otherwise(reference.strip())
+    named = name.removeprefix(FIRST_LOCAL)
+    if name == LOCAL or "://" in named or "/" not in named:
+        return ""
+    found: Result[Server, str] = find_server(named, environment)
+    return named.partition("/")[0] if found.map(lambda server: _lacks_key(server, environment)).value_or(True) else ""
+
+
+def _lacks_key(server: Server, environment: Mapping[str, str]) -> bool:
+    return server.needs_key and not environment.get(server.key_name, "").strip()
 
 
 def _otherwise(reference: str) -> tuple[str, bool]:

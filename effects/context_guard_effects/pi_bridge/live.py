@@ -26,6 +26,8 @@ class LiveSession:
         self._transcript: Transcript = to_transcript(self._session)
         self._read: tuple[str, int, int] | None = None
         """File, its inode and how many of its bytes are in the tree."""
+        self._settles = False
+        """Whether so much was just read that the garbage collector is to leave it alone."""
 
     def update(self, sync: Sync) -> Transcript | None:
         """The branch that Pi is on now; None when entries of it are missing and have to be sent."""
@@ -40,6 +42,11 @@ class LiveSession:
         if sync.leaf is not None and sync.leaf not in self._session.places:
             return None
         self._transcript = self._at(sync.leaf)
+        if self._settles:
+            # A full collection would walk through all of a long history, in the middle of some later boundary.
+            self._settles = False
+            gc.collect()
+            gc.freeze()
         return replace(self._transcript, model=sync.model.model) if sync.model is not None else self._transcript
 
     def branch_through(self, entry_id: str) -> Transcript | None:
@@ -86,7 +93,4 @@ class LiveSession:
                 case _:
                     return
         self._read = (str(path), status.st_ino, start + len(data))
-        if len(data) > MANY_BYTES:
-            # A full collection would walk through all of a long history, in the middle of some later boundary.
-            gc.collect()
-            gc.freeze()
+        self._settles = len(data) > MANY_BYTES

@@ -38,6 +38,18 @@ class Reported(Struct, frozen=True, rename="camel"):
         )
 
 
+class Classifier(Struct, frozen=True, rename="camel"):
+    """A classifier of Pi's list whose provider it has a log-in for."""
+
+    provider: str
+    id: str
+    context_window: float = 0
+
+    @property
+    def ref(self) -> str:
+        return f"{self.provider}/{self.id}"
+
+
 class Sync(Struct, frozen=True, rename="camel"):
     """Where the session is: a file that holds all of it, or else the entries that Python has not been sent yet."""
 
@@ -47,6 +59,8 @@ class Sync(Struct, frozen=True, rename="camel"):
     cwd: str = ""
     entries: list[Any] = field(default_factory=list)
     model: Reported | None = None
+    classifiers: list[Classifier] | None = None
+    """Told once to each process, after a reply with `askPi` has asked for those of a provider."""
 
 
 class Message(Struct, frozen=True, rename="camel", tag_field="type", kw_only=True):
@@ -59,7 +73,7 @@ class Hello(Message, frozen=True, tag="hello"):
 
 
 class Status(Message, frozen=True, tag="status"):
-    """What to show in the status bar now."""
+    """What to show in the status bar now. Sent, too, when a request goes out that gets no marks."""
 
 
 class OtherDraft(Struct, frozen=True, rename="camel"):
@@ -120,7 +134,15 @@ class Command(Message, frozen=True, tag="command"):
     text: str = ""
 
 
+class Classified(Struct, frozen=True, tag_field="type", tag="classified"):
+    """What Pi's classifier said to an event `classify`; nobody waits for a reply to this."""
+
+    call: int
+    result: dict[str, Any]
+
+
 AnyMessage = Hello | Status | Boundary | Late | Outgoing | Answered | Recall | Command
+"""What changes the session, and gets a reply."""
 
 
 class ProtocolError(Exception):
@@ -131,13 +153,13 @@ class ProtocolError(Exception):
         self.id = id
 
 
-def read_message(line: bytes) -> AnyMessage:
+def read_message(line: bytes) -> AnyMessage | Classified:
     """Raises ProtocolError."""
     value: Any = None
     try:
         # The standard library's: sessions hold lone surrogates, which msgspec refuses.
         value = json.loads(line)
-        message: AnyMessage = msgspec.convert(value, AnyMessage)
+        message: AnyMessage | Classified = msgspec.convert(value, AnyMessage | Classified)
         return message
     except (ValueError, RecursionError) as error:
         found = value.get("id") if isinstance(value, dict) else None

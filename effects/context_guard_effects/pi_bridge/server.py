@@ -18,11 +18,13 @@ from context_guard.drafts import Append, Draft
 from context_guard.formats.pi_edits import draft_body
 from context_guard.late_drafts import refused_targets
 from context_guard.local_judge import Settings
+from context_guard.records import Phase
 from context_guard.savings import State, count_savings, status_parts
 from context_guard.transcript import Model, Transcript
 from context_guard_effects.judges.local import LocalJudge
 from context_guard_effects.judges.port import Judge
-from context_guard_effects.judges.resolve import resolve_judge
+from context_guard_effects.judges.resolve import host_provider, resolve_judge
+from context_guard_effects.pi_bridge.classifier import Classifiers
 from context_guard_effects.pi_bridge.commands import answer_command
 from context_guard_effects.pi_bridge.live import LiveSession
 from context_guard_effects.pi_bridge.passes import Passes
@@ -30,6 +32,7 @@ from context_guard_effects.pi_bridge.protocol import (
     Answered,
     AnyMessage,
     Boundary,
+    Classified,
     Command,
     Hello,
     Late,
@@ -37,6 +40,7 @@ from context_guard_effects.pi_bridge.protocol import (
     ProtocolError,
     Recall,
     Status,
+    Sync,
     read_message,
     write_line,
 )
@@ -63,6 +67,7 @@ class Bridge:
         self._sent: tuple[int, Model] | None = None
         """When the last request went out, and to which model."""
         self._complaints: set[str] = set()
+        self._classifiers = Classifiers(self._send)
         self._passes: Passes
         self._shown: Transcript | None = None
         self._load()
@@ -81,7 +86,10 @@ class Bridge:
         self._warnings = found.warnings
         self._judge: Judge | None = None
         self._problem = ""
-        match resolve_judge(self._config.model, self._environment, Settings(keep_share=self._config.keep_share)):
+        self._ask_pi = host_provider(self._config.model, self._environment)
+        """The provider of whose classifiers the extension is to tell those that Pi has a log-in for."""
+        local = Settings(keep_share=self._config.keep_share)
+        match resolve_judge(self._config.model, self._environment, local, self._classifiers.judge):
             case Success(judge):
                 self._judge = judge
             case Failure(said):
@@ -94,8 +102,14 @@ class Bridge:
         except ProtocolError as error:
             self._send({"id": error.id, "error": f"not understood: {error}"})
             return
+        if isinstance(message, Classified):
+            self._classifiers.answered(message.call, message.result)
+            return
+        if message.sync.classifiers is not None:
+            self._classifiers.available = tuple(message.sync.classifiers)
         if isinstance(message, Hello):
             self._written, self._sent = (), None
+        if isinstance(message, Hello) or message.sync.classifiers is not None:
             self._load()
         try:
             transcript = self._live.update(message.sync)
@@ -119,6 +133,7 @@ class Bridge:
                 case Hello():
                     limit = self._config.timeout_ms
                     reply = {"status": self._status(transcript), "warnings": self._warnings, "budgetMs": limit}
+                    reply["askPi"] = self._ask_pi
                 case Status():
                     reply = {"status": self._status(transcript)}
                 case Outgoing():
@@ -132,6 +147,17 @@ class Bridge:
         except Exception as error:  # the bridge lives on, and Pi goes on unguarded for this once
             reply = {"error": _defect(error)}
         self._send({"id": message.id, **reply})
+        if isinstance(message, Outgoing | Status):
+            self._passes.look_ahead(transcript, self._config, self._moment("mid-run", message.sync))
+
+    def _moment(self, phase: Phase, sync: Sync) -> Moment:
+        return Moment(
+            phase=phase,
+            now=self._now(),
+            written=self._written,
+            cost=sync.model.prices if sync.model is not None else None,
+            has_judge=self._judge is not None,
+        )
 
     async def _answer_later(self, message: Boundary | Late | Command, transcript: Transcript) -> None:
         try:
@@ -165,13 +191,7 @@ class Bridge:
             transcript,
             self._config,
             self._judge or LocalJudge(),  # which is asked nothing where there is none
-            Moment(
-                phase=message.phase,
-                now=self._now(),
-                written=self._written,
-                cost=message.sync.model.prices if message.sync.model is not None else None,
-                has_judge=self._judge is not None,
-            ),
+            self._moment(message.phase, message.sync),
         )
         if started is None:
             return _drafts(late, dropped)
@@ -199,7 +219,7 @@ class Bridge:
         )
         if reply.pop("reload", False):
             self._load()
-            reply["warnings"] = self._warnings
+            reply["warnings"], reply["askPi"] = self._warnings, self._ask_pi
         return reply | {"status": self._status(transcript)}
 
     def _mark(self, message: Outgoing, transcript: Transcript) -> Reply:

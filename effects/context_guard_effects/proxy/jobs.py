@@ -61,8 +61,8 @@ class Done(Struct, frozen=True):
     judge: str = ""
     requests: int = 0
     cost_usd: float = 0.0
-    unanswered: bool = False
-    """The judge left something unanswered: that was kept."""
+    unanswered: str = ""
+    """What the judge left unanswered, and why, in a line; that was kept."""
     waits: bool = False
     """Some edits do not pay while the provider's cache is warm."""
     expires: int = 0
@@ -116,7 +116,7 @@ async def _run(job: Job, store: Store, judge: Judge, config: Config) -> Done:
         judge=record.model if record else "",
         requests=record.requests if record else 0,
         cost_usd=record.cost_usd if record else 0.0,
-        unanswered=bool(record and record.timed_out),
+        unanswered=settled.unanswered,
         waits=any(it.reason == DEFERRED for it in (record.results if record else ())),
         expires=job.answered + prices_for(request.model).ttl_ms + AFTER_EXPIRY_MS,
         problem=settled.problem,

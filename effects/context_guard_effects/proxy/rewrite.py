@@ -7,14 +7,14 @@ from typing import Any
 import trio
 from msgspec import Struct
 
-from context_guard.cache.breakpoints import place_breakpoints
 from context_guard.edit_log import LoggedPass
-from context_guard.formats.message_list import edits_in_force, fit
+from context_guard.formats.message_list import Changes, edits_in_force, fit
 from context_guard.formats.splice import splice
 from context_guard.proxy_routes import Guarded
 from context_guard_effects.checked import Checked
 from context_guard_effects.proxy.applied import AppliedLog
 from context_guard_effects.proxy.opened import Opened, Recent
+from context_guard_effects.proxy.pins import Pins
 from context_guard_effects.settling import check_edited
 
 THREADS = 2
@@ -51,8 +51,8 @@ class Rewritten(Struct, frozen=True):
 
 
 class Rewriter:
-    def __init__(self, log: AppliedLog, tell: Callable[[str], None], pins: bool) -> None:
-        """`pins`: whether requests get cache marks that survive an edit (Anthropic)."""
+    def __init__(self, log: AppliedLog, tell: Callable[[str], None], pins: Pins | None) -> None:
+        """`pins`: gives Anthropic requests cache marks that survive an edit; None: they get none."""
         self._log = log
         self._pins = pins
         self._tell = tell
@@ -82,19 +82,21 @@ class Rewriter:
 
     def _write(self, opened: Opened, log: tuple[LoggedPass, ...], data: bytes, conversation: Conversation) -> Rewritten:
         """In a thread. Raises ValueError where the provider would refuse what comes of it."""
-        edited, edits = self._edited(opened, log)
-        sent = _pinned(opened, edited) if self._pins else edited
+        edited, changes = self._edited(opened, log)
+        sent = edited
+        if self._pins is not None and opened.api == "anthropic":
+            sent = self._pins.place(opened, edited, changes, log, conversation.is_judged)
         if sent is opened.messages:
             return Rewritten(data, conversation=conversation)
         body = splice(opened.spans, opened.messages, sent)
-        return Rewritten(body, edits, sent is not edited, conversation=conversation)
+        return Rewritten(body, len(changes), sent is not edited, conversation=conversation)
 
-    def _edited(self, opened: Opened, log: tuple[LoggedPass, ...]) -> tuple[list[Json], int]:
-        """The messages with the edits that hold, and how many those are."""
+    def _edited(self, opened: Opened, log: tuple[LoggedPass, ...]) -> tuple[list[Json], Changes]:
+        """The messages with the edits that hold, and those."""
         edits = edits_in_force(opened.ids, log)
         changes = fit(opened.read, opened.ids, edits)
         if not changes:
-            return opened.messages, 0
+            return opened.messages, changes
         sent = opened.codec.write(opened.messages, opened.read, changes)
         with self._lock:
             is_known = self._checked.covers(opened.ids, edits)
@@ -102,19 +104,7 @@ class Rewriter:
             check_edited(opened.codec, opened.messages, sent)
             with self._lock:
                 self._checked.add(opened.ids, edits)
-        return sent, len(changes)
-
-
-def _pinned(opened: Opened, messages: list[Json]) -> list[Json]:
-    """With the question's cache mark, where there is room for one; all else that a host marks stays."""
-    if opened.codec.host != "anthropic":
-        return messages
-    try:
-        placed = place_breakpoints({**opened.body, "messages": messages})
-    except (LookupError, TypeError, ValueError, AttributeError):  # messages of a form that nobody knows
-        return messages
-    found: list[Json] = placed.body["messages"]
-    return messages if placed.dropped else found
+        return sent, changes
 
 
 def _told(opened: Opened, log: tuple[LoggedPass, ...]) -> Conversation:

@@ -21,6 +21,7 @@ from context_guard_effects.proxy.jobs import Done, Job
 from context_guard_effects.proxy.logs import Log
 from context_guard_effects.proxy.metrics import Metrics
 from context_guard_effects.proxy.notes import Notes
+from context_guard_effects.proxy.pins import Pins
 from context_guard_effects.proxy.rewrite import Rewriter
 from context_guard_effects.proxy.settling import Clock, Settler
 from context_guard_effects.proxy.upstream import Client
@@ -63,12 +64,13 @@ async def serve(
     def judged(job: Job, done: Done) -> None:
         metrics.count_pass(done)
         board.judged(job, done, now())
-        if done.problem:
-            tell(done.problem)
+        for said in filter(None, (done.problem, done.unanswered)):
+            tell(said)
         plan.log.info("pass", api=job.api, phase=job.phase, edits=done.edits, saved=done.saved_chars, waits=done.waits)
 
     settler = Settler(plan.run, now, judged, metrics.dropped.inc)
-    rewriter = Rewriter(AppliedLog(plan.store, tell), tell, plan.settings.config.pin_anthropic_cache)
+    pins = Pins(now) if plan.settings.config.pin_anthropic_cache else None
+    rewriter = Rewriter(AppliedLog(plan.store, tell), tell, pins)
     notes = Notes(metrics, board, plan.log, settler, now)
     async with Client(plan.http2) as client:
         proxy = Proxy(plan.settings, Parts(client, rewriter, notes))

@@ -140,7 +140,7 @@ def serve(given: BinaryIO, taken: BinaryIO) -> None:
     from context_guard_effects.cli.judging import choose_judge
     from context_guard_effects.store import open_store
 
-    os.nice(5) if hasattr(os, "nice") else None  # requests come first
+    os.nice(10) if hasattr(os, "nice") else None  # requests come first
     setup = msgspec.msgpack.decode(_read(given), type=Setup)
     judge = choose_judge(setup.judge, setup.config)
     # An OSError: the proxy is gone, and nobody waits for the answer.

@@ -4,7 +4,7 @@ from msgspec import Struct
 
 from context_guard.cache.points import CachePoint, trusted_points
 from context_guard.memory import pending_edits
-from context_guard.transcript import ToolResult, Transcript
+from context_guard.transcript import Entry, ToolResult, Transcript
 
 BESIDE = ("meta", "note", "summary")
 """Entries that do not end a batch of tool results: the host adds them between messages."""
@@ -15,28 +15,39 @@ class Anchors(Struct, frozen=True):
 
     read: str | None = None
     """The latest result in front of all that was edited whose cache entry can be counted on."""
+    prompt: str | None = None
+    """Id of the entry of a prompt that is such a place, later than any result."""
     write: str | None = None
     """The end of the batch that holds the first edited result: a later edit then has a place to read from."""
 
 
 def cache_anchors(transcript: Transcript, written: tuple[CachePoint, ...], now: int | None) -> Anchors:
     """For a request that carries edits which no answered request has carried yet; without such edits, none."""
-    places = {entry.id: at for at, entry in enumerate(transcript.entries)}
-    edited = [places[target] for target in pending_edits(transcript) if target in places]
+    targets = frozenset(pending_edits(transcript))
+    edited = [at for at, entry in enumerate(transcript.entries) if entry.id in targets] if targets else []
     if not edited:
         return Anchors()
     first = min(edited)
     before = [place for _, place in trusted_points(transcript, written, now) if place < first]
-    return Anchors(
-        read=end_of_results(transcript, max(before)) if before else None,
-        write=_batch_end(transcript, first),
-    )
+    write = _batch_end(transcript, first)
+    if not before:
+        return Anchors(write=write)
+    latest = transcript.entries[max(before)]
+    if latest.role == "user":
+        return Anchors(prompt=latest.id, write=write)
+    return Anchors(read=end_of_results(transcript, max(before)), write=write)
 
 
 def end_of_results(transcript: Transcript, place: int) -> str | None:
     """Id of the call that the last tool result of this entry answers."""
-    raw = transcript.entries[place].raw
-    return next((block.call_id for block in reversed(raw) if isinstance(block, ToolResult)), None)
+    return last_call(transcript.entries[place])
+
+
+def last_call(entry: Entry) -> str | None:
+    for block in reversed(entry.raw):
+        if isinstance(block, ToolResult):
+            return block.call_id
+    return None
 
 
 def _batch_end(transcript: Transcript, first: int) -> str | None:

@@ -43,8 +43,9 @@ class Placement(Struct, frozen=True):
     """The host's marks that made room, as `system[0]` or `tools[5]`."""
 
 
-def place_breakpoints(body: Body, anchors: Anchors = NO_ANCHORS) -> Placement:
-    """Marks the latest question before the last message, and the anchors where given; in this order of rank.
+def place_breakpoints(body: Body, anchors: Anchors = NO_ANCHORS, read_at: Path | None = None) -> Placement:
+    """Marks the latest question before the last message, and the anchors where given; in this order of rank. `read_at`
+    is the place of the prompt that the anchors name.
 
     Never more than four marks, longer-lived ones in front. A mark of the host goes only where another covers it, and
     only for one of ours that then fits; the identity block's goes before that, by the rule above.
@@ -62,7 +63,7 @@ def place_breakpoints(body: Body, anchors: Anchors = NO_ANCHORS) -> Placement:
     budget = open_budget(marks, rolling)
     last = _last_message(body["messages"])
     budget, question = _pin_question(budget, body, last)
-    budget, read = _pin_result(budget, body, anchors.read, last)
+    budget, read = _pin_result(budget, body, anchors.read, last) if read_at is None else add_mark(budget, read_at)
     budget, write = _pin_result(budget, body, anchors.write, last)
     return Placement(
         body=_apply(body, budget),

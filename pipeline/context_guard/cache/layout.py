@@ -11,7 +11,7 @@ from context_guard.cache.points import trusted_points
 from context_guard.cache.prices import CachePrices, prices_for
 from context_guard.config import Config
 from context_guard.sizes import CHARS_PER_TOKEN, blocks_chars, visible_chars
-from context_guard.transcript import Model, Transcript, shown
+from context_guard.transcript import Entry, Model, Transcript, shown
 
 CachePolicy = Literal["full", "prefix", "pinned", "unpinned"]
 """How an edit hits the cache. full: any edit loses all of it; prefix: all from the edit on; pinned: all after the
@@ -52,11 +52,12 @@ def read_layout(transcript: Transcript, config: Config, boundary: Boundary) -> L
     prices = prices_for(transcript.model, boundary.cost)
     answers = sum(1 for entry in context if entry.role == "assistant" and entry.visible is not None)
     users = [place for place, entry in enumerate(context) if entry.role == "user" and entry.visible is not None]
+    chars = tuple(map(visible_chars, context))
     trusted = trusted_points(transcript, boundary.written, boundary.now)
     return Layout(
         policy=policy_of(transcript.model, config),
         ids=tuple(entry.id for entry in context),
-        chars=tuple(visible_chars(entry) for entry in context),
+        chars=chars,
         last_user=users[-1] if users else -1,
         branch=tuple(entry.id for entry in transcript.entries) if trusted else (),
         trusted=trusted,
@@ -64,7 +65,7 @@ def read_layout(transcript: Transcript, config: Config, boundary: Boundary) -> L
         sure=_sure(transcript, answers, boundary, config),
         prices=prices,
         is_cold=_is_cold(transcript, prices, boundary),
-        at_risk=0.0 if config.original_costs else read_ledger(transcript, prices).at_risk(config),
+        at_risk=0.0 if config.original_costs else read_ledger(transcript, chars, prices).at_risk(config),
         overhead=0 if config.original_costs else _overhead(transcript),
     )
 
@@ -73,14 +74,24 @@ def _is_cold(transcript: Transcript, prices: CachePrices, boundary: Boundary) ->
     """The last answer marks the last time the cache was touched; while a run goes on it stays warm."""
     if boundary.now is None:
         return boundary.phase == "run-end"
-    times = [entry.time for entry in transcript.entries if entry.role == "assistant" and entry.time is not None]
-    return bool(times) and boundary.now - max(times) > prices.ttl_ms
+    last = last_answer(transcript.entries)
+    return last is not None and boundary.now - last > prices.ttl_ms
+
+
+def last_answer(entries: tuple[Entry, ...]) -> int | None:
+    """Its time, of the latest by the clock."""
+    return max([entry.time for entry in entries if entry.role == "assistant" and entry.time is not None], default=None)
+
+
+def sure_requests(answers: int, config: Config) -> int:
+    """Mid-run a share of the answers so far."""
+    return max(1, int(answers * config.sure_share))
 
 
 def _sure(transcript: Transcript, answers: int, boundary: Boundary, config: Config) -> int:
-    """Mid-run a share of the answers so far. At run end that share of the prompts, each as short as the shortest."""
+    """At run end that share of the prompts, each as short as the shortest."""
     if boundary.phase == "mid-run":
-        return max(1, int(answers * config.sure_share))
+        return sure_requests(answers, config)
     runs: list[int] = []
     for entry in transcript.entries:
         if entry.role == "user":

@@ -8,22 +8,34 @@ it ends. All figures are characters at the price of plain input, from the branch
 from itertools import accumulate
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from context_guard.cache.prices import CachePrices
 from context_guard.config import Config
 from context_guard.records import StoredRecord
 from context_guard.sizes import CHARS_PER_TOKEN, visible_chars
-from context_guard.transcript import Entry, Transcript, shown
+from context_guard.transcript import Entry, Transcript
 
 LEAST_CHARS_PER_TOKEN = 2.5
 """Of real sessions: so the bill is rather too small."""
 
 
 class Ledger(Struct, frozen=True):
-    bill: float
-    """All requests so far, by their usage, or by the context: each read what was before it, all was written once."""
+    prices: CachePrices
+    reads: int
+    """Characters in front of every answer, together."""
+    total: int
+    """Characters of the context."""
+    charged: float
+    """Tokens at the price of plain input, as the provider counted them, also those of before a compaction."""
     earned: float
     """What the edits so far saved, less what they made the cache write again; below 0 until they have paid."""
+
+    @property
+    def bill(self) -> float:
+        """All requests so far, by their usage or by the context: each read what was before it, all was written once."""
+        by_context = self.reads * self.prices.read + self.total * self.prices.write
+        return max(by_context, self.charged * LEAST_CHARS_PER_TOKEN)
 
     def at_risk(self, config: Config) -> float:
         """What the next request may cost more."""
@@ -31,20 +43,49 @@ class Ledger(Struct, frozen=True):
         return max(0.0, config.risk_of_bill * self.bill + won)
 
 
-def read_ledger(transcript: Transcript, prices: CachePrices) -> Ledger:
-    context = shown(transcript)
-    *before, total = accumulate(map(visible_chars, context), initial=0)
-    reads = sum(chars for chars, entry in zip(before, context, strict=True) if _is_answer(entry))
+def read_ledger(transcript: Transcript, chars: tuple[int, ...], prices: CachePrices) -> Ledger:
+    """`chars`: what each entry of the context takes."""
+    *before, total = accumulate(chars, initial=0)
+    reads = sum(
+        read for read, index in zip(before, transcript.context, strict=True) if _is_answer(transcript.entries[index])
+    )
     earned = sum(_earned(transcript, stored, prices) for stored in transcript.records if stored.record.saved_chars > 0)
-    shown_bill = reads * prices.read + total * prices.write
-    return Ledger(bill=max(shown_bill, _charged(transcript, prices) * LEAST_CHARS_PER_TOKEN), earned=earned)
+    return Ledger(prices=prices, reads=reads, total=total, charged=_charged(transcript.entries, prices), earned=earned)
 
 
-def _charged(transcript: Transcript, prices: CachePrices) -> float:
-    """Tokens at the price of plain input, as the provider counted them, also those of before a compaction."""
+def grow_ledger(ledger: Ledger, new: tuple[Entry, ...], saved: int) -> Ledger:
+    """The ledger when these came to the end of the context, none of them an edit's; `saved` is what the edits of
+    before save in each request, all of which an answered one has carried."""
+    reads, total = ledger.reads, ledger.total
+    answers = 0
+    for entry in new:
+        if _is_answer(entry):
+            reads += total
+            answers += 1
+        total += visible_chars(entry)
+    prices = ledger.prices
+    return replace(
+        ledger,
+        reads=reads,
+        total=total,
+        charged=ledger.charged + _charged(new, prices),
+        earned=ledger.earned + answers * saved * prices.read,
+    )
+
+
+def saved_by_carried(transcript: Transcript) -> int | None:
+    """What the edits so far save in each request, in characters; None when no answered request has carried the last."""
+    saving = [stored for stored in transcript.records if stored.record.saved_chars > 0]
+    behind = transcript.entries[saving[-1].at :] if saving else ()
+    if saving and not any(_is_answer(entry) and entry.time is not None for entry in behind):
+        return None
+    return sum(stored.record.saved_chars for stored in saving)
+
+
+def _charged(entries: tuple[Entry, ...], prices: CachePrices) -> float:
     return sum(
         usage.input + usage.cache_write * prices.write + usage.cache_read * prices.read
-        for entry in transcript.entries
+        for entry in entries
         if (usage := entry.usage) is not None
     )
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from context_guard.cache.marks import Body, Path, order_of, read_marks
+from context_guard.cache.marks import Body, Path, marks_besides, order_of
 from context_guard.text import compact_json
 from context_guard.transcript import CacheLife
 
@@ -24,8 +24,10 @@ class MarkChange(Struct, frozen=True):
 
 def mark_changes(before: Body, after: Body) -> tuple[MarkChange, ...]:
     """First what goes, then what comes; nothing when both carry the same marks."""
-    old = {mark.path for mark in read_marks(before)}
-    new = {mark.path: mark for mark in read_marks(after)}
+    pairs = zip(before.get("messages") or (), after.get("messages") or (), strict=False)
+    shared = frozenset(at for at, (one, other) in enumerate(pairs) if one is other)
+    old = {mark.path for mark in marks_besides(before, shared)}
+    new = {mark.path: mark for mark in marks_besides(after, shared)}
     gone = tuple(MarkChange(path=path, life=None) for path in sorted(old - new.keys(), key=order_of))
     come = tuple(
         MarkChange(path=_target(before, path), life=mark.life, control=compact_json(_control(after, path)))

@@ -15,6 +15,8 @@ Path = tuple[str | int, ...]
 Order = tuple[int, int, int]
 
 MAX_ID = 64
+_ODD = re.compile(r"[^a-zA-Z0-9_-]")
+_ROLES = ("user", "assistant", "system")
 MESSAGES: Order = (2, 0, 0)
 """Where the messages begin in reading order."""
 
@@ -30,9 +32,14 @@ class Mark(Struct, frozen=True):
 
 def read_marks(body: Body) -> tuple[Mark, ...]:
     """Every mark in reading order, in one walk; one at the top of the body stands for the end of the messages."""
+    return marks_besides(body, frozenset())
+
+
+def marks_besides(body: Body, places: frozenset[int]) -> tuple[Mark, ...]:
+    """Those that are not in the messages at these places."""
     return tuple(
         Mark(path=path, life="1h" if block["cache_control"].get("ttl") == "1h" else "5m")
-        for path, block in _blocks(body)
+        for path, block in _blocks(body, places)
         if is_marked(block)
     )
 
@@ -89,28 +96,55 @@ def marked_results(body: Body) -> tuple[str, ...]:
     """Ids of the tool calls whose results carry a mark: where this request writes cache entries."""
     if not is_messages(body):
         return ()
-    return tuple(str(block.get("tool_use_id")) for _, block in results_of(body) if is_marked(block))
+    return tuple(
+        str(block.get("tool_use_id"))
+        for message in body["messages"]
+        if _may_bear(content := message.get("content"))
+        for block in content
+        if isinstance(block, dict) and block.get("type") == "tool_result" and is_marked(block)
+    )
 
 
 def normal_id(call_id: str) -> str:
     """A tool call's id as hosts rewrite it for Anthropic, which takes no other characters and no longer ones."""
-    return re.sub(r"[^a-zA-Z0-9_-]", "_", call_id)[:MAX_ID]
+    if len(call_id) <= MAX_ID and call_id.isascii() and call_id.isidentifier():  # nearly all, and far quicker
+        return call_id
+    return _ODD.sub("_", call_id)[:MAX_ID]
 
 
 def is_messages(body: Any) -> bool:
     """Whether this has the shape of an Anthropic Messages request; OpenAI's has other roles or no messages at all."""
     messages = body.get("messages") if isinstance(body, dict) else None
-    return isinstance(messages, list) and all(
-        isinstance(message, dict) and message.get("role") in ("user", "assistant", "system") for message in messages
-    )
+    if not isinstance(messages, list):
+        return False
+    for message in messages:  # noqa: SIM110 - a generator takes thrice as long, and each request is asked several times
+        if not isinstance(message, dict) or message.get("role") not in _ROLES:
+            return False
+    return True
 
 
-def _blocks(body: Body) -> Iterator[tuple[Path, Body]]:
+def _blocks(body: Body, besides: frozenset[int]) -> Iterator[tuple[Path, Body]]:
+    """The blocks of everything that may bear a mark."""
     for section in ("tools", "system"):
         yield from _within(body.get(section), (section,))
     for at, message in enumerate(body["messages"]):
-        yield from _within(message.get("content"), ("messages", at, "content"))
+        if at not in besides and _may_bear(content := message.get("content")):
+            yield from _within(content, ("messages", at, "content"))
     yield (), body
+
+
+def _may_bear(content: Any) -> bool:
+    """Whether a mark may stand in there: of a thousand messages all but a few are ruled out by this alone."""
+    if not isinstance(content, list):
+        return False
+    for block in content:
+        if isinstance(block, dict):
+            if "cache_control" in block or _may_bear(block.get("content")):
+                return True
+            source = block.get("source")
+            if isinstance(source, dict) and _may_bear(source.get("content")):
+                return True
+    return False
 
 
 def _within(content: Any, path: Path) -> Iterator[tuple[Path, Body]]:

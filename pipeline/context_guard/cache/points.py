@@ -9,7 +9,7 @@ MAX_POINTS = 200
 
 
 class CachePoint(Struct, frozen=True):
-    """A cache entry that ends at a tool result."""
+    """A cache entry that ends at a tool result, or at a prompt."""
 
     entry_id: str
     model: str
@@ -25,28 +25,32 @@ def trusted_points(
 ) -> tuple[tuple[str, int], ...]:
     """Entry id and place on the branch of every point that the next request can count on.
 
-    Written by the same model within the time to live, at a tool result, with nothing changed at or before it since.
+    Written by the same model within the time to live, with nothing changed at or before it since.
     """
     if not written:
         return ()
-    places = {entry.id: at for at, entry in enumerate(transcript.entries)}
     model = transcript.model.ref if transcript.model else None
+    fresh = tuple(point for point in written if now is not None and point.model == model and now - point.time <= TTL_MS)
     return tuple(
-        (point.entry_id, places[point.entry_id])
-        for point in written
-        if now is not None
-        and point.model == model
-        and now - point.time <= TTL_MS
-        and unchanged_since(transcript, point, places)
-        and transcript.entries[places[point.entry_id]].role == "tool"
+        (point.entry_id, place)
+        for point, place in unchanged_points(transcript, fresh)
+        if transcript.entries[place].role in ("tool", "user")
     )
 
 
-def unchanged_since(transcript: Transcript, point: CachePoint, places: dict[str, int]) -> bool:
-    """Whether the prefix up to the point is still what it was when the point was written."""
-    if point.entry_id not in places or point.leaf_id not in places:
-        return False
-    at, leaf = places[point.entry_id], places[point.leaf_id]
-    if any(entry.role == "summary" for entry in transcript.entries[leaf + 1 :]):
-        return False
-    return all(places.get(edit.target, -1) > at for edit in transcript.edits if edit.at > leaf)
+def unchanged_points(transcript: Transcript, points: tuple[CachePoint, ...]) -> tuple[tuple[CachePoint, int], ...]:
+    """The points, each with its place, up to which the prefix is still what it was when they were written."""
+    if not points:
+        return ()
+    entries = transcript.entries
+    places = {entry.id: at for at, entry in enumerate(entries)}
+    summary = next((at for at in range(len(entries) - 1, -1, -1) if entries[at].role == "summary"), -1)
+    edits = tuple((edit.at, places.get(edit.target, -1)) for edit in transcript.edits)
+    return tuple(
+        (point, places[point.entry_id])
+        for point in points
+        if point.entry_id in places
+        and summary <= places.get(point.leaf_id, -1)
+        and point.leaf_id in places
+        and all(target > places[point.entry_id] for at, target in edits if at > places[point.leaf_id])
+    )

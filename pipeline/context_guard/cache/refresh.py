@@ -5,9 +5,9 @@ from itertools import accumulate
 
 from msgspec.structs import replace
 
-from context_guard.cache.anchors import end_of_results
+from context_guard.cache.anchors import last_call
 from context_guard.cache.marks import Body, marked_results, normal_id
-from context_guard.cache.points import MAX_POINTS, TTL_MS, CachePoint, unchanged_since
+from context_guard.cache.points import MAX_POINTS, TTL_MS, CachePoint, unchanged_points
 from context_guard.sizes import visible_chars
 from context_guard.transcript import Model, Transcript, Usage, shown
 
@@ -25,8 +25,9 @@ def log_points(
 ) -> tuple[CachePoint, ...]:
     """The log after a request with this body was sent: its marked results added, the expired and the oldest dropped."""
     leaf = transcript.head or (transcript.entries[-1].id if transcript.entries else "")
-    entries = _entries_of_calls(transcript)
-    found = (entries.get(normal_id(call_id)) for call_id in marked_results(body))
+    marked = tuple(map(normal_id, marked_results(body)))
+    entries = _entries_of_calls(transcript, frozenset(marked))
+    found = (entries.get(call_id) for call_id in marked)
     added = [CachePoint(entry_id, model.ref, now, leaf) for entry_id in found if entry_id is not None]
     again = {(point.entry_id, point.model, point.leaf_id) for point in added}
     kept = [
@@ -53,23 +54,23 @@ def refresh_points(
     if baseline is None or not usage.cache_read > baseline > 0:
         return written
     reach = _chars_after_question(transcript)
-    places = {entry.id: at for at, entry in enumerate(transcript.entries)}
-    return tuple(
-        replace(point, time=request_time)
+    read = tuple(
+        point
+        for point in written
         if point.model == model.ref
         and point.time < request_time
         and point.entry_id in reach
         and usage.cache_read >= baseline + reach[point.entry_id] / CHARS_PER_TOKEN_LEAST
-        and unchanged_since(transcript, point, places)
-        else point
-        for point in written
     )
+    moved = frozenset(point for point, _ in unchanged_points(transcript, read))
+    return tuple(replace(point, time=request_time) if point in moved else point for point in written)
 
 
 def run_baseline(transcript: Transcript) -> int | None:
     """Tokens of the run's first request, by the usage of the first answer after the last prompt or steering message."""
-    last = max((at for at, entry in enumerate(transcript.entries) if entry.role == "user"), default=-1)
-    first = next((entry for entry in transcript.entries[last + 1 :] if entry.role == "assistant"), None)
+    entries = transcript.entries
+    last = next((at for at in range(len(entries) - 1, -1, -1) if entries[at].role == "user"), -1)
+    first = next((entry for entry in entries[last + 1 :] if entry.role == "assistant"), None)
     if first is None or first.usage is None:
         return None
     return first.usage.input + first.usage.cache_read + first.usage.cache_write
@@ -83,12 +84,14 @@ def _chars_after_question(transcript: Transcript) -> dict[str, int]:
     return dict(zip((entry.id for entry in after), accumulate(map(visible_chars, after)), strict=True))
 
 
-def _entries_of_calls(transcript: Transcript) -> dict[str, str]:
-    """Normal call id → the entry that ends with its result. An id that stands twice names nothing."""
+def _entries_of_calls(transcript: Transcript, wanted: frozenset[str]) -> dict[str, str]:
+    """Wanted normal call id → the entry that ends with its result. An id that stands twice names nothing."""
+    if not wanted:
+        return {}
     ends = [
-        (normal_id(call_id), entry.id)
-        for place, entry in enumerate(transcript.entries)
-        if (call_id := end_of_results(transcript, place)) is not None
+        (name, entry.id)
+        for entry in transcript.entries
+        if entry.raw and (call_id := last_call(entry)) is not None and (name := normal_id(call_id)) in wanted
     ]
     times = Counter(call_id for call_id, _ in ends)
     return {call_id: entry_id for call_id, entry_id in ends if times[call_id] == 1}

@@ -5,8 +5,17 @@ from collections.abc import Iterator
 from context_guard.doctor.chart import Chart
 from context_guard.doctor.findings import Finding, found
 from context_guard.formats.pi_mends import GoOn
-from context_guard.formats.pi_session import VERSION, decode_line
+from context_guard.formats.pi_session import MARKS, VERSION, decode_line
 from context_guard.text import WHITESPACE
+
+
+def read_marked(data: bytes) -> tuple[str, bytes] | None:
+    """Of a file with a byte order mark: the name of its encoding, and the same text as UTF-8 without the mark."""
+    if not data.startswith(MARKS):
+        return None
+    is_utf8 = data.startswith(MARKS[0])
+    text = data.decode("utf-8-sig" if is_utf8 else "utf-16", "replace")
+    return "UTF-8" if is_utf8 else "UTF-16", text.encode("utf-8", "replace")
 
 
 def file_faults(chart: Chart) -> Iterator[Finding]:
@@ -25,7 +34,9 @@ def _unreadable(chart: Chart) -> Iterator[Finding]:
         value = decode_line(chart.raw_lines[line - 1].decode("utf-8", "replace"))
         # What JavaScript takes for false Pi passes over; anything else counts for it, id or not.
         if not value and not isinstance(value, list | dict):
-            yield found("torn-line" if line == last else "broken-line", line=line)
+            is_marked = chart.raw_lines[line - 1].startswith(MARKS[0])
+            detail = "a byte order mark stands in front of it" if is_marked else ""
+            yield found("torn-line" if line == last else "broken-line", "" if line == last else detail, line=line)
         elif line != last:
             yield found("no-id", line=line)
         else:

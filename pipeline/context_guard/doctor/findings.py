@@ -36,8 +36,9 @@ def found(
     mends: tuple[Mend, ...] = (),
     severity: Severity | None = None,
 ) -> Finding:
-    """A finding of this kind; `detail` goes behind what the kind says of itself."""
+    """A finding of this kind; `detail` goes behind what the kind says of itself, without a full stop of its own."""
     row = KINDS[kind]
+    detail = detail.rstrip(".")
     return Finding(
         kind=kind,
         severity=severity or row.severity,

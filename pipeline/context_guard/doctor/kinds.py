@@ -29,6 +29,12 @@ KINDS: dict[str, Kind] = {
         "Pi refuses to open the file.",
         f'{_COPY} Put a line {{"type":"session","version":3,"id":"…","timestamp":"…","cwd":"…"}} in front of a copy.',
     ),
+    "byte-order-mark": Kind(
+        "bricks",
+        "The file begins with a byte order mark",
+        "Pi cannot read the first line and refuses to open the file.",
+        f"{_COPY} In a copy, save it as UTF-8 without a byte order mark; then look again.",
+    ),
     "second-header": Kind(
         "harmless",
         "There is another session header",
@@ -112,6 +118,12 @@ KINDS: dict[str, Kind] = {
         "The message's content is not as Pi writes it",
         "Pi fails to build the request, or the provider refuses it, at every prompt.",
         "--repair shows the model what can be read of it.",
+    ),
+    "no-content": Kind(
+        "harmless",
+        "The message has no content",
+        "Pi takes it for an empty one: of a tool result the model sees an empty output, of any other nothing.",
+        "Nothing that is appended brings it back.",
     ),
     "surrogate-in-call": Kind(
         "bricks",

@@ -31,6 +31,15 @@ def message_faults(chart: Chart) -> Iterator[Finding]:
     for entry in chart.path:
         if entry.get("type") == "message" and not isinstance(entry.get("message"), dict):
             yield found("no-message", line=chart.lines[entry["id"]], entry=entry["id"])
+    for shown in chart.shown:
+        stored = shown.entry.get("message") if shown.entry.get("type") == "message" else shown.entry
+        if (
+            shown.role in EDITABLE
+            and isinstance(stored, dict)
+            and stored.get("content") is None
+            and not shown.message.get("content")
+        ):
+            yield found("no-content", line=chart.lines[shown.id], entry=shown.id)
     count = sum(len(pictures(shown.message)) for shown in chart.shown)
     max_edge = (MAX_EDGE_OF_MANY if count > MANY else MAX_EDGE) if chart.api in BOUNDED else None
     for shown in chart.shown:

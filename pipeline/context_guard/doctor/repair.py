@@ -35,7 +35,7 @@ class Repair(Struct, frozen=True):
 def plan_repair(data: bytes) -> Repair:
     """Mends for all that bricks or shortens the session, each proven to help. Harmless findings are left alone.
 
-    All at once if that leaves nothing worse; otherwise fault by fault, each kept only if it makes things better.
+    All at once if that leaves nothing worse; then, or otherwise, one by one, each kept only if it makes things better.
     """
     match parse(data):
         case Success(PiSession(version=version) as session) if version == VERSION:
@@ -44,7 +44,8 @@ def plan_repair(data: bytes) -> Repair:
                 return Repair(mends=(), mended=(), revealed=(), left=before)
             mends = _useful(data, session, _closed(data, session, ()))
             if not _is_better(_look_after(data, session, mends), before):
-                mends = _one_by_one(data, session, before)
+                mends = ()
+            mends = _one_by_one(data, session, mends)
             hidden = _look_after(data, session, tuple(mend for mend in mends if not isinstance(mend, Redo)))
             return _repair(before, hidden, _look_after(data, session, mends), mends)
         case Success(_):
@@ -110,15 +111,20 @@ def _thing(mend: Mend) -> tuple[str, str]:
             return ("end", "")
 
 
-def _one_by_one(data: bytes, session: PiSession, before: tuple[Finding, ...]) -> tuple[Mend, ...]:
-    mends: tuple[Mend, ...] = ()
-    now = before
-    for finding in before:
-        if finding.is_urgent and finding.mends and finding.key in {other.key for other in now}:
+def _one_by_one(data: bytes, session: PiSession, mends: tuple[Mend, ...]) -> tuple[Mend, ...]:
+    """With every other mend that makes things better by itself: one may help only once another has."""
+    now = _look_after(data, session, mends)
+    for _ in range(ROUNDS):
+        helped = False
+        for finding in now:
+            if not (finding.is_urgent and finding.mends and finding.key in {other.key for other in now}):
+                continue
             tried = _joined(mends, list(finding.mends))
             after = _look_after(data, session, tried)
             if _is_better(after, now):
-                mends, now = tried, after
+                mends, now, helped = tried, after, True
+        if not helped:
+            break
     return mends
 
 

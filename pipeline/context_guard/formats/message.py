@@ -1,6 +1,7 @@
 """One entry of a message list, told by its content: what a codec reads a provider's messages into."""
 
 import json
+import re
 from collections.abc import Sequence
 from hashlib import sha256
 
@@ -11,6 +12,7 @@ from context_guard.cache.marks import Mark
 from context_guard.transcript import AnyBlock, Entry, Model, Opaque, Role, Usage, calls_of, only_result, text_of
 
 ID_DIGITS = 12
+_ID = re.compile(rf"[0-9a-f]{{{ID_DIGITS}}}")
 
 
 class Message(Struct, frozen=True):
@@ -86,6 +88,10 @@ def entry_ids(messages: Sequence[Message]) -> tuple[str, ...]:
     of an answer depends on what it was asked: where a host counts its calls, two tasks begin with the same steps.
     """
     return name_entries(messages).ids
+
+
+def is_entry_id(text: str) -> bool:
+    return bool(_ID.fullmatch(text))
 
 
 def name_entries(messages: Sequence[Message], known: Named | None = None) -> Named:

@@ -11,7 +11,7 @@ import msgspec
 
 from context_guard.edit_log import LoggedPass, Omitted, Replaced
 from context_guard.formats.fitting import Changes, Edits, Texts, fit
-from context_guard.formats.message import Message, Read, entry_ids
+from context_guard.formats.message import Message, Read, entry_ids, is_entry_id
 from context_guard.in_force import Change, Replay, edits_in_force, replay
 from context_guard.logged import FindImage, log_pass, raw_outputs
 from context_guard.records import StoredRecord
@@ -26,6 +26,7 @@ __all__ = [
     "edits_in_force",
     "entry_ids",
     "fit",
+    "is_entry_id",
     "log_pass",
     "raw_outputs",
     "to_transcript",

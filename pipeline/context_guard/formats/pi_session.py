@@ -14,6 +14,8 @@ from context_guard.formats.errors import FormatError
 from context_guard.text import WHITESPACE
 
 VERSION = 3
+MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
+"""Byte order marks: of UTF-8, and of UTF-16 in its two orders."""
 
 Json = dict[str, Any]
 
@@ -44,6 +46,8 @@ Projection = list[tuple[Json, list[Json]]]
 
 def parse(data: bytes) -> Result[PiSession, FormatError]:
     """Every session that Pi 1.6 opens; versions 1 and 2 are migrated in memory, with ids counted from the top."""
+    if data.startswith(MARKS):
+        return Failure(FormatError(_MARKED))
     lines, broken = decode_lines(data.decode("utf-8", "replace"))
     if not lines:
         return Failure(FormatError(_NO_JSON if broken else _EMPTY))
@@ -245,6 +249,10 @@ def _printed(version: Any) -> str:
 
 _EMPTY = "The session is empty: give a session file that Pi has written to."
 _NO_JSON = "This is not a Pi session: no line of it is JSON. Give a .jsonl file from Pi's sessions folder."
+_MARKED = (
+    "The file begins with a byte order mark, and Pi does not open it. In a copy, save it as UTF-8 without a byte order "
+    "mark."
+)
 _NO_HEADER = (
     'This is not a Pi session: its first line is not {"type":"session",…}. '
     "Give a .jsonl file from Pi's sessions folder."
