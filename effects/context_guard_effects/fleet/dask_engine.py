@@ -3,6 +3,7 @@
 Dask has an event loop of its own, in threads of its own. What it calls is synchronous and pure: no Trio runs in it.
 """
 
+import logging
 import tempfile
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -88,6 +89,7 @@ def open_dask(scheduler: str | None, jobs: int) -> Iterator[DaskEngine]:
     except ImportError as error:
         raise Unreachable("--engine dask needs Dask: pip install 'context-guard[fleet]'") from error
     with ExitStack() as stack:
+        stack.enter_context(_quiet())
         if scheduler is None:
             client = stack.enter_context(_local_cluster(distributed, jobs))
         else:
@@ -95,7 +97,22 @@ def open_dask(scheduler: str | None, jobs: int) -> Iterator[DaskEngine]:
         try:
             yield DaskEngine(client)
         except (distributed.client.FutureCancelledError, distributed.comm.CommClosedError) as error:
-            raise Unreachable(f"the Dask scheduler is gone: {_said(error)}") from error
+            said = "the Dask scheduler is gone; with --out the same command goes on where this one was"
+            raise Unreachable(said) from error
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Workers that died are told by their rows, and a lost scheduler in a line: not by the logs of Dask besides."""
+    loggers = [logging.getLogger(name) for name in ("distributed", "distributed.client")]
+    levels = [it.level for it in loggers]
+    for it in loggers:
+        it.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        for it, level in zip(loggers, levels, strict=True):
+            it.setLevel(level)
 
 
 @contextmanager
@@ -108,8 +125,7 @@ def _local_cluster(distributed: Any, jobs: int) -> Iterator[Client]:
         "distributed.scheduler.allowed-failures": RETRIES,
         "distributed.scheduler.http.routes": [],
         "distributed.worker.http.routes": [],
-        "distributed.worker.daemon": True,
-        "distributed.logging.distributed": "critical",  # a worker that died is told by its rows
+        "distributed.worker.preload": ["context_guard_effects.fleet.worker_setup"],
     }
     with (
         tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder,
@@ -123,7 +139,7 @@ def _local_cluster(distributed: Any, jobs: int) -> Iterator[Client]:
             scheduler_kwargs={"dashboard": False},
             security=distributed.Security.temporary(),
             local_directory=folder,
-            silence_logs=50,
+            silence_logs=logging.CRITICAL + 1,
         ) as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
     ):

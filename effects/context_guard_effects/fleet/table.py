@@ -1,6 +1,7 @@
 """Rows as Parquet: the columns of a struct, parts in memory, and all parts as one table."""
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from types import UnionType
 from typing import IO, Any, Union, get_args, get_origin, get_type_hints
 
@@ -54,17 +55,23 @@ def from_row(row: Row, kind: type[Struct]) -> Any:
     values: dict[str, Any] = {}
     for name, hint in _fields(kind):
         if isinstance(hint, type) and issubclass(hint, Struct):
-            inner = {it: row[f"{name}_{it}"] for it in columns_of(hint)}
+            inner = {it: row[f"{name}_{it}"] for it in _column_names(hint)}
             values[name] = None if all(it is None for it in inner.values()) else from_row(inner, hint)
         else:
             values[name] = row[name]
     return kind(**values)
 
 
-def _fields(kind: type[Struct]) -> list[tuple[str, Any]]:
-    """Name and type, which is not optional here."""
+@cache
+def _column_names(kind: type[Struct]) -> tuple[str, ...]:
+    return tuple(columns_of(kind))
+
+
+@cache
+def _fields(kind: type[Struct]) -> tuple[tuple[str, Any], ...]:
+    """Name and type, which is not optional here. Worked out once: it takes longer than a row does."""
     hints = get_type_hints(kind)
-    return [(name, _bare(hints[name])) for name in kind.__struct_fields__]
+    return tuple((name, _bare(hints[name])) for name in kind.__struct_fields__)
 
 
 def encode_part(rows: Iterable[Row], columns: Columns) -> bytes:
