@@ -78,8 +78,7 @@ def test_five_thousand_sessions_give_one_table(sessions: Path, tmp_path: Path) -
     told = run("audit", sessions, "--out", here)
     killed = start("audit", sessions, "--engine", "dask", "--jobs", 2, "--out", dask)
     at = random.Random(SEED).randrange(1, 40)
-    while len(list(dask.glob("parts/*.parquet"))) < at and killed.poll() is None:
-        time.sleep(0.02)
+    wait_for(dask, at, killed)
     os.killpg(killed.pid, signal.SIGKILL)
     killed.communicate()
     done = {it: it.stat().st_mtime_ns for it in dask.glob("parts/*.parquet")}
@@ -130,6 +129,48 @@ def test_a_cluster_of_the_user_does_the_work(tmp_path: Path) -> None:
     assert "no Dask scheduler answers at tcp://127.0.0.1:1" in run(
         "audit", tmp_path, "--engine", "dask", "--scheduler", "tcp://127.0.0.1:1", code=7
     )
+
+
+@needs_shared
+def test_an_interrupt_and_a_lost_scheduler_are_told_in_a_line(sessions: Path, tmp_path: Path) -> None:
+    """Of the first the figures so far are printed; of both the parts stay, and the same command goes on."""
+    out = tmp_path / "out"
+    words = ("audit", sessions, "--engine", "dask", "--out", out)
+    first = start(*words, "--jobs", 1)
+    wait_for(out, 1, first)
+    os.killpg(first.pid, signal.SIGINT)
+    printed, said = first.communicate(timeout=60)
+    assert (130, "context-guard: the same command goes on from here\n") == (first.returncode, said)
+    assert "Interrupted: these are the sessions that were done." in printed
+    script = (
+        "import distributed, os, time\n"
+        "if __name__ == '__main__':\n"
+        "    cluster = distributed.LocalCluster(n_workers=1, host='127.0.0.1', dashboard_address='127.0.0.1:0')\n"
+        "    print(cluster.scheduler_address, flush=True)\n"
+        "    time.sleep(600)\n"
+    )
+    (tmp_path / "cluster.py").write_text(script)
+    cluster = subprocess.Popen(
+        [sys.executable, tmp_path / "cluster.py"],
+        env={**os.environ, "PYTHONPATH": f"{ROOT / 'pipeline'}{os.pathsep}{ROOT / 'effects'}"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        start_new_session=True,
+    )
+    assert cluster.stdout is not None
+    with cluster.stdout as stdout:
+        second = start(*words, "--scheduler", stdout.readline().strip())
+        wait_for(out, len(list(out.glob("parts/*.parquet"))) + 1, second)
+        os.killpg(cluster.pid, signal.SIGKILL)
+        cluster.wait()
+    _, said = second.communicate(timeout=60)
+    assert (7, 1, True) == (second.returncode, said.count("\n"), "the Dask scheduler is gone" in said)
+
+
+def wait_for(out: Path, parts: int, process: "subprocess.Popen[str]") -> None:
+    while len(list(out.glob("parts/*.parquet"))) < parts and process.poll() is None:
+        time.sleep(0.02)
 
 
 def test_nobody_else_may_talk_to_a_cluster_here() -> None:

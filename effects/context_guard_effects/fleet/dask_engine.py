@@ -125,6 +125,7 @@ def _local_cluster(distributed: Any, jobs: int) -> Iterator[Client]:
         "distributed.scheduler.allowed-failures": RETRIES,
         "distributed.scheduler.http.routes": [],
         "distributed.worker.http.routes": [],
+        "distributed.worker.profile.enabled": False,  # its samples grow for an hour
         "distributed.worker.preload": ["context_guard_effects.fleet.worker_setup"],
     }
     with (
