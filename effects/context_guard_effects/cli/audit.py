@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from msgspec.structs import replace
 
 from context_guard_effects.cli import options
 from context_guard_effects.cli.exits import EXIT_CODES, INTERRUPTED, UNREADABLE, Stop
@@ -143,6 +142,8 @@ def _audited_into(
     most: int | None,
 ) -> "Summary":
     """A table of all of them in that folder, and the figures of the table."""
+    from msgspec.structs import replace
+
     from context_guard_effects.audit.summary import Gathered, summarize
     from context_guard_effects.cli.audit_bar import audit_bar
     from context_guard_effects.fleet.auditing import audit_task, read_outcomes
