@@ -240,6 +240,18 @@ def test_another_run_in_the_same_folder_is_refused(tmp_path: Path) -> None:
     assert before == {it: it.read_bytes() for it in tmp_path.rglob("*") if it.is_file()}
 
 
+def test_what_cannot_be_listed_is_in_the_table(tmp_path: Path) -> None:
+    """Beside the sessions that can: a link that leads nowhere, a file that was named and is not there."""
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "s.jsonl").write_bytes(claude_code(TURNS))
+    (tmp_path / "in" / "gone.jsonl").symlink_to(tmp_path / "nowhere")
+    run = guard("audit", tmp_path / "in", tmp_path / "missing", "--jobs", 1, "--out", tmp_path / "out")
+    assert 3 == run.exit_code
+    rows = pq.read_table(tmp_path / "out" / "audit.parquet").to_pylist()
+    assert ["s.jsonl", "gone.jsonl", "missing"] == [Path(it["path"]).name for it in rows]
+    assert [None, "No such file or directory.", "There is no such file."] == [it["error"] for it in rows]
+
+
 def test_a_session_that_changed_is_audited_again(tmp_path: Path) -> None:
     """Parts are named by what went into them; the table is of what is there now."""
     folder, out = tmp_path / "in", tmp_path / "out"

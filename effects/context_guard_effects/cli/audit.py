@@ -166,6 +166,6 @@ def _audited_into(
     if is_interrupted:
         warn("the same command goes on from here")
     else:
-        warn(f"wrote {run.finish()}")
+        warn(f"wrote {run.finish(problems)}")
     summary = summarize(read_outcomes(run.rows()), problems, most)
     return replace(summary, judge_seconds=so_far.judge_seconds, is_interrupted=is_interrupted)

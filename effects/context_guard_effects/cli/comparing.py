@@ -53,7 +53,7 @@ def compare_all(
             warn(f"left out: {problem.path}: {problem.reason}")
         with open_engine(spread.engine, spread.scheduler, spread.jobs or usable_cores()) as engine:
             if spread.out is not None:
-                return _into(spread.out, task, units, engine)
+                return _into(spread.out, task, units, problems, engine)
             return _gathered(task, units, engine)
 
 
@@ -78,7 +78,7 @@ def _gathered(task: "Task[Compared]", units: "list[Unit]", engine: "Engine") -> 
     return named
 
 
-def _into(out: str, task: "Task[Compared]", units: "list[Unit]", engine: "Engine") -> bool:
+def _into(out: str, task: "Task[Compared]", units: "list[Unit]", problems: "list[Problem]", engine: "Engine") -> bool:
     from context_guard.comparison_lines import total_lines
     from context_guard_effects.fleet.comparing import sum_rows, totals_of
     from context_guard_effects.fleet.engine import cut_batches
@@ -93,7 +93,7 @@ def _into(out: str, task: "Task[Compared]", units: "list[Unit]", engine: "Engine
         except KeyboardInterrupt:
             warn("the same command goes on from here")
             raise click.exceptions.Exit(INTERRUPTED) from None
-    warn(f"wrote {run.finish()}")
+    warn(f"wrote {run.finish(problems)}")
     sums = sum_rows(run.rows())
     totals = totals_of(sums)
     if sums["unreadable"]:

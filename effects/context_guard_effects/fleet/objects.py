@@ -54,7 +54,7 @@ def find_objects(url: str) -> Iterator[Unit | Problem]:
 
 def read_object(url: str, size: int) -> Read:
     """In one piece. Raises OSError, whatever the store itself raises."""
-    files, path = open_url(url)
+    files, path = _opened(url)
     if url.endswith("/"):
         return _read_folder(files, path, url)
     if size > LARGEST_DOCUMENT:
@@ -95,7 +95,7 @@ def _read_database(data: bytes) -> Read:
 
 def fetch(url: str, most: int | None = None) -> bytes:
     """All of it, or its beginning. Raises OSError, whatever the store itself raises."""
-    files, path = open_url(url)
+    files, path = _opened(url)
     return _fetched(files, path, most)
 
 
@@ -104,6 +104,14 @@ def _fetched(files: Any, path: str, most: int | None = None) -> bytes:
         return bytes(files.cat_file(path) if most is None else files.cat_file(path, start=0, end=most))
     except Exception as error:
         raise OSError(_said(error)) from error
+
+
+def _opened(url: str) -> tuple[Any, str]:
+    """Where it was listed it could be opened; a worker may lack the package."""
+    try:
+        return open_url(url)
+    except Unlisted as error:
+        raise OSError(error.message) from error
 
 
 def open_url(url: str) -> tuple[Any, str]:

@@ -9,11 +9,12 @@ import json
 from collections.abc import Callable, Generator, Iterator
 from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, version
+from itertools import chain
 from typing import Any, Generic
 
 from msgspec import Struct
 
-from context_guard_effects.audit.units import Unit
+from context_guard_effects.audit.units import Problem, Unit
 from context_guard_effects.fleet.engine import Batch, Done, Engine, FleetError
 from context_guard_effects.fleet.folders import Folder
 from context_guard_effects.fleet.table import Columns, Row, encode_part, needs_pyarrow, read_rows, write_table
@@ -66,11 +67,14 @@ class Run(Generic[Done]):
             del self._left[names[batch]]
             yield outcomes
 
-    def finish(self) -> str:
-        """Writes the table; where it is."""
+    def finish(self, problems: list[Problem]) -> str:
+        """Writes the table, with what could not even be listed at its end; where it is."""
         name = f"{self._task.command}.parquet"
+        told = sorted((it.path, it.reason) for it in problems)
+        rows = ({"path": path, "outcome": "unreadable", "error": reason} for path, reason in told)
+        last = [encode_part(rows, self._task.columns)] if told else []
         with self._folder.writing(name) as file:
-            write_table(map(self._folder.read, self._parts), self._task.columns, file)
+            write_table(chain(map(self._folder.read, self._parts), last), self._task.columns, file)
         return f"{self._folder.place.rstrip('/')}/{name}"
 
     def rows(self) -> Iterator[Row]:
