@@ -140,6 +140,7 @@ def test_what_nobody_runs_is_known() -> None:
     by_hand = [(it.page, it.by_hand) for it in ALL if it.by_hand]
     assert by_hand == [
         ("CONTRIBUTING.md", ".ci/run does the same in a folder of its own"),
+        ("docs/audit.md", "needs an object store and a cluster"),
         ("docs/benchmark.md", "minutes to an hour"),
         ("docs/benchmark.md", "the labelled sessions are not in the project"),
         ("docs/deploy.md", "needs Docker"),

@@ -35,6 +35,8 @@ class Unit(Struct, frozen=True):
     changed: float = 0.0
     is_named: bool = False
     """Whether the user gave this very path: then it has to be a session."""
+    mark: str = ""
+    """What an object store says of this version of an object, such as its ETag."""
 
 
 class Problem(Struct, frozen=True):

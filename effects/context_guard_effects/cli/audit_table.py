@@ -21,7 +21,7 @@ def as_text(summary: Summary, top: int) -> str:
         return "".join(f"{line}\n" for line in ["No session in which a model answered was found.", *_left_out(summary)])
     shown = summary.sessions[: top or None]
     parts = [printed(_sessions(shown)), printed(_groups(summary.groups))]
-    more = len(summary.sessions) - len(shown)
+    more = summary.total.sessions - len(shown)
     below = [f"{plural(more, 'more session')}: --top 0 shows all."] if more else []
     return parts[0] + "".join(f"{line}\n" for line in below) + parts[1] + "".join(f"{it}\n" for it in _told(summary))
 

@@ -8,6 +8,7 @@ UNREADABLE = 3
 UNWRITABLE = 4
 UNJUDGED = 5
 UNHEALTHY = 6
+UNREACHABLE = 7
 OUR_DEFECT = 70
 INTERRUPTED = 130
 
@@ -20,6 +21,7 @@ Exit codes:
   4    something could not be written
   5    the judge is not available, or answered no request
   6    doctor found what bricks or shortens the session, and it is still there
+  7    the Dask cluster cannot be reached, or cannot do the work
   70   a defect of context-guard
   130  interrupted"""
 

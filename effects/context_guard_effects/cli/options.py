@@ -27,6 +27,13 @@ class PlaceType(click.ParamType):  # type: ignore[type-arg]
         return read_place(value) if isinstance(value, str) else value
 
 
+def place(value: str) -> str:
+    """A path, or the URL of an object store; as text."""
+    from context_guard_effects.fleet.urls import to_place
+
+    return to_place(value)
+
+
 def read_entry(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
     """An id, also where the whole `recall({"entryId":"…"})` of a note was pasted."""
     if value is None:
@@ -98,6 +105,36 @@ judge_again = click.option(
 last_run = click.option(
     "--last-run", is_flag=True, help="Judge only the last run, as in a session that goes on. [default: every run]"
 )
+
+
+engine = click.option(
+    "--engine",
+    type=NearestChoice(("local", "dask")),
+    default="local",
+    show_default=True,
+    help="What spreads the work: processes here, or Dask.",
+)
+scheduler = click.option(
+    "--scheduler",
+    metavar="ADDRESS",
+    help="With dask: a cluster of yours, tcp://HOST:PORT. [default: one here]",
+)
+out = click.option(
+    "--out",
+    type=place,
+    metavar="FOLDER",
+    help="Leave the rows as Parquet in this folder or URL. The same command goes on where an earlier one was killed.",
+)
+
+
+jobs = click.option("--jobs", type=click.IntRange(1), help="Processes to use. [default: one for each core]")
+
+
+def spread(command: Command) -> Command:
+    """The options of every command that works through many sessions."""
+    for option in (out, scheduler, engine):
+        command = option(command)
+    return command
 
 
 phase = click.option(

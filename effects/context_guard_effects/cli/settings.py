@@ -35,11 +35,15 @@ def read_settings(path: Path | None, assignments: tuple[str, ...] = (), base: Co
         for complaint in complaints:
             warn(f"{path}: {complaint}")
         config = parsed.config
-    given = dict(_assignment(text) for text in assignments)
-    parsed = apply_settings(given, config)
+    parsed = apply_settings(read_assignments(assignments), config)
     if parsed.warnings:
         raise click.UsageError(parsed.warnings[0].partition("; using ")[0])
     return parsed.config
+
+
+def read_assignments(assignments: tuple[str, ...]) -> dict[str, Any]:
+    """Those of --set, by their keys on disk; whether a value is usable is not asked here."""
+    return dict(_assignment(text) for text in assignments)
 
 
 def check_settings(path: Path) -> tuple[ParsedConfig, tuple[str, ...]]:
