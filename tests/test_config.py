@@ -32,6 +32,7 @@ SEED: dict[str, tuple[Any, float | None, float | None]] = {
     "maxKeepRatio": (0.6, 0, 1),
     "keepCitedFiles": (False, None, None),
     "timeoutMs": (8_000, 500, 600_000),
+    "judgeRequestsPerMinute": (0, 0, 1_000_000),
     "concurrency": (6, 1, 32),
     "maxSegmentChars": (32_000, 2_000, 200_000),
     "maxChunksPerSegment": (40, 2, 60),

@@ -35,6 +35,7 @@ from context_guard.text import plural
 from context_guard.transcript import Transcript
 from context_guard_effects.bridge import run_in_trio, run_in_trio_sync
 from context_guard_effects.checked import Checked
+from context_guard_effects.judges.limited import limited
 from context_guard_effects.judges.port import Judge
 from context_guard_effects.judges.resolve import resolve_judge
 from context_guard_effects.moment import Moment
@@ -81,7 +82,7 @@ class Guard:
         self.codec: Codec[Any] = find_codec(provider)
         self.store: Store = memory_store() if store is None else store
         self.config = config if breakpoints else msgspec.structs.replace(config, pin_anthropic_cache=False)
-        self.judge = _judge(config.model if judge is None else judge, config)
+        self.judge = limited(_judge(config.model if judge is None else judge, config), self.store, config)
         self.session = session
         self._problems: deque[str] = deque(maxlen=REMEMBERED)
         self._checked = Checked()

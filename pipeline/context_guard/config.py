@@ -74,6 +74,15 @@ class Config(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_f
             description="A run's end waits this long for the judge where the host can take the edits later, too.",
         ),
     ] = 500
+    judge_requests_per_minute: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=1_000_000,
+            description="Requests to a remote judge a minute, by all proxies and hosts that share a store; 0 sets no "
+            "limit. What finds no place in time is kept.",
+        ),
+    ] = 0
     concurrency: Annotated[int, Meta(ge=1, le=32, description="Requests in flight, over all kinds of item.")] = 6
     max_chunks: Annotated[
         int,

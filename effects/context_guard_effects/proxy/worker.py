@@ -10,6 +10,7 @@ import trio
 from msgspec import Struct
 
 from context_guard.config import Config
+from context_guard_effects.judges.limited import limited
 from context_guard_effects.judges.port import Judge
 from context_guard_effects.proxy.jobs import Done, Job, run_job
 from context_guard_effects.store import LateStore, Store, StoreError
@@ -47,7 +48,7 @@ def _run_late(store: LateStore, judge: Judge, config: Config) -> Run:
             opened = await trio.to_thread.run_sync(store.get)
         except StoreError as error:
             return Done(problem=f"a pass changed nothing: {error.message}")
-        return await run_job(job, opened, judge, config)
+        return await run_job(job, opened, limited(judge, opened, config), config)
 
     return run
 

@@ -124,6 +124,16 @@ class Claims(Protocol):
         ...
 
 
+@runtime_checkable
+class Quota(Protocol):
+    """A store through which processes share a limit."""
+
+    def take(self, name: str, window: int, limit: int) -> bool:
+        """One of the `limit` places that the window of that name has; False when all are taken. Windows are numbered
+        in the order of time; those long past are forgotten. Raises StoreError. Blocks."""
+        ...
+
+
 class OpenStore(Store, Protocol):
     """A store of this package: closed at the end of a `with`."""
 

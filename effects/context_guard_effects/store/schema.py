@@ -56,4 +56,13 @@ MIGRATIONS: Migrations = (
         "CREATE INDEX image_data ON image (data)",
         "CREATE INDEX pass_body ON pass (body)",
     ),
+    (
+        # places taken in a window of time, of a limit that processes share
+        """CREATE TABLE quota (
+            name BLOB NOT NULL,
+            time INTEGER NOT NULL,
+            place INTEGER NOT NULL,
+            PRIMARY KEY (name, time, place)
+        ) WITHOUT ROWID""",
+    ),
 )

@@ -26,6 +26,7 @@ from context_guard_effects.store.outputs import get_output, is_stored, put_outpu
 from context_guard_effects.store.passes import LoadPass, find_passes, get_pass, put_pass
 from context_guard_effects.store.port import Expired, Purged, StoredSession, StoreError, StoreStatus
 from context_guard_effects.store.purge import compact, delete_passes, undo_pass
+from context_guard_effects.store.quota import take_place
 from context_guard_effects.store.summary import list_sessions, sum_up
 
 REMEMBERED = 256
@@ -107,6 +108,10 @@ class SqliteStore:
     def check(self) -> tuple[str, ...]:
         with self._session() as db, transaction(db, "DEFERRED"):
             return tuple(find_faults(db, self.path))
+
+    def take(self, name: str, window: int, limit: int) -> bool:
+        with self._session() as db, transaction(db, "IMMEDIATE"):
+            return take_place(db, name, window, limit)
 
     def close(self) -> None:
         self._closed = True

@@ -15,7 +15,7 @@ from datetime import timedelta
 
 from context_guard.edit_log import LoggedEdit, LoggedPass, Omitted, Pinned, RawImage, RawOutput, Replaced, Restored
 from context_guard.records import ItemResult, Record
-from context_guard_effects.store.port import Expired, IdTaken, Store, StoreError
+from context_guard_effects.store.port import Expired, IdTaken, Quota, Store, StoreError
 
 DAY = 86_400_000
 
@@ -277,7 +277,25 @@ def takes_turns_with_the_other(store: Store, other: Store, clock: Clock) -> None
     assert list(range(1, 41)) == sorted(places)
 
 
-SHARED_CHECKS: tuple[Callable[[Store, Store, Clock], None], ...] = (is_seen_by_the_other, takes_turns_with_the_other)
+def shares_a_limit_with_the_other(store: Store, other: Store, clock: Clock) -> None:
+    """As many places as there are, however many ask at once; each window and each name has its own."""
+    taken: list[bool] = []
+
+    def ask(handle: Quota) -> None:
+        taken.extend(handle.take("judge", 5, 7) for _ in range(10))
+
+    assert isinstance(store, Quota)
+    assert isinstance(other, Quota)
+    _together(threading.Thread(target=ask, args=(handle,)) for handle in (store, other))
+    assert sum(taken) == 7
+    assert [store.take("judge", 6, 1), other.take("another", 6, 1), other.take("judge", 6, 1)] == [True, True, False]
+
+
+SHARED_CHECKS: tuple[Callable[[Store, Store, Clock], None], ...] = (
+    is_seen_by_the_other,
+    takes_turns_with_the_other,
+    shares_a_limit_with_the_other,
+)
 
 
 def _refused(store: Store, pass_: LoggedPass, raws: tuple[RawOutput, ...]) -> StoreError:

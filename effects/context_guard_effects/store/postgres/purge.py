@@ -6,6 +6,7 @@ from context_guard_effects.store.contents import to_bytes
 from context_guard_effects.store.encoding import check_purge
 from context_guard_effects.store.port import Purged
 from context_guard_effects.store.postgres.connect import Db, lock_alone
+from context_guard_effects.store.postgres.quota import forget_places
 
 UNNEEDED = "NOT EXISTS (SELECT FROM context_guard.mention WHERE mention.id = output.id AND needed)"
 UNUSED = """
@@ -31,6 +32,7 @@ def delete_passes(db: Db, now: int, older_than: timedelta | None, session: str |
     db.execute(f"DELETE FROM context_guard.mention WHERE seq IN ({chosen})".encode(), values)
     passes = db.execute(f"DELETE FROM context_guard.pass WHERE {' AND '.join(going)}".encode(), values).rowcount
     outputs = _expire_outputs(db, now)
+    forget_places(db)
     return Purged(passes=passes, outputs=outputs, raw_size=_delete_unused(db))
 
 

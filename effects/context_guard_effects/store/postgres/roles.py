@@ -6,8 +6,8 @@ from psycopg import errors, sql
 from context_guard_effects.store.port import StoreError
 from context_guard_effects.store.postgres.connect import Db
 
-TABLES = ("blob", "mend", "output", "image", "expired", "pass", "mention")
-ADDED = ("blob", "mend", "output", "image", "pass", "mention")
+TABLES = ("blob", "mend", "output", "image", "expired", "pass", "mention", "quota")
+ADDED = ("blob", "mend", "output", "image", "pass", "mention", "quota")
 """By hosts. `expired` is written by a purge."""
 
 

@@ -44,6 +44,7 @@ from context_guard_effects.store.postgres.outputs import (
 )
 from context_guard_effects.store.postgres.passes import Decoded, find_passes, get_body, put_pass
 from context_guard_effects.store.postgres.purge import delete_passes
+from context_guard_effects.store.postgres.quota import take_place
 from context_guard_effects.store.postgres.summary import list_sessions, sum_up
 from context_guard_effects.store.postgres.telling import telling
 
@@ -118,6 +119,10 @@ class PostgresStore:
     def check(self) -> tuple[str, ...]:
         with self._moment() as db:
             return tuple(find_faults(db))
+
+    def take(self, name: str, window: int, limit: int) -> bool:
+        with self._session() as db:
+            return take_place(db, name, window, limit)
 
     def claim(self, key: str) -> Callable[[], None] | None:
         with contextlib.ExitStack() as held:
