@@ -9,7 +9,10 @@ from context_guard.config import Config
 from context_guard.settings import config_schema, range_of
 
 GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("On, and who judges", ("enabled", "model", "timeoutMs", "settleWaitMs", "concurrency", "historyExchanges")),
+    (
+        "On, and who judges",
+        ("enabled", "model", "timeoutMs", "settleWaitMs", "concurrency", "judgeRequestsPerMinute", "historyExchanges"),
+    ),
     (
         "What is judged",
         (
