@@ -64,6 +64,24 @@ def test_a_session_of_any_host_is_judged_alike(folder: Path, name: str, tmp_path
     assert before == {it: it.read_bytes() for it in folder.rglob("*") if it.is_file()}
 
 
+def test_a_folder_of_every_host_is_compared_whole(folder: Path, tmp_path: Path) -> None:
+    """As an audit finds them; what is nobody's, cut off or empty is named with the reason, traces come with the rest."""
+    for name in ("cut.json", "notes.json", "empty.jsonl"):
+        (tmp_path / name).write_text({"cut.json": '{"messages": [', "notes.json": '{"a": 1}'}.get(name, ""))
+    assert 0 == guard("trace", folder / "codex.jsonl", "-o", tmp_path / "traced").exit_code
+    (tmp_path / "all").symlink_to(folder)
+    run = guard("diff", tmp_path, "--set", "minRunChars=99999", "--json")
+    shown = json.loads(run.stdout)
+    names = sorted(it["name"].partition(" ")[0] for it in shown["by_session"])
+    assert sorted(["traced/trace.json", *(f"all/{name}" for name in NAMES)]) == names
+    assert all(it["changes"] for it in shown["by_session"])
+    assert [
+        "context-guard: left out: cut.json: It is not JSON, or cut off: give a whole file.",
+        "context-guard: left out: empty.jsonl: no session with a message is in it",
+        "context-guard: left out: 1 file of no known host: notes.json",
+    ] == [line.replace(f"{tmp_path}/", "") for line in run.stderr.splitlines()]
+
+
 def test_only_pi_has_room_for_edits(folder: Path) -> None:
     run = guard("distill", folder / "codex.jsonl", "--write")
     assert 4 == run.exit_code
