@@ -88,6 +88,15 @@ def test_only_pi_has_room_for_edits(folder: Path) -> None:
     assert "only sessions of Pi have room for edits, and this one is of codex" in complaint(run)
 
 
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "pi.jsonl"])
+def test_the_doctor_names_the_host_that_is_no_patient(folder: Path, name: str) -> None:
+    """Nothing is said of lines or a header that no such session has to have."""
+    run = guard("doctor", folder / name, "--repair")
+    assert 3 == run.exit_code
+    host = open_session(folder / name, None).transcript.host
+    assert f"doctor is for sessions of Pi, and this one is of {host}." in complaint(run)
+
+
 def with_a_sub_agent(folder: Path) -> Path:
     """Its chain has ids of its own, in the file of the session that called it."""
     own = LINE_HOSTS["claude-code"](TURNS).decode().splitlines()

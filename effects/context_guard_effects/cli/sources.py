@@ -56,6 +56,15 @@ def open_session(path: Path, leaf: str | None, holding: str | None = None) -> So
     return Source(file=file, transcript=to_transcript(file.session, leaf))
 
 
+def other_host(path: Path) -> str:
+    """Name of the host of a session that is not Pi's; empty where it is Pi's, nobody's or cannot be read."""
+    try:
+        found = _read_others(path)
+    except Stop:
+        return ""
+    return found[0].host if found else ""
+
+
 def _read_others(path: Path) -> tuple[Transcript, ...] | None:
     """The sessions of another host than Pi, the last to change first; none where it is nobody's; None if it is Pi's or
     cannot be opened."""
