@@ -82,6 +82,19 @@ def test_a_folder_of_every_host_is_compared_whole(folder: Path, tmp_path: Path) 
     ] == [line.replace(f"{tmp_path}/", "") for line in run.stderr.splitlines()]
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_writing_is_offered_only_where_it_is_possible(folder: Path, name: str) -> None:
+    said = {command: guard(command, folder / name).stdout for command in ("distill", "status")}
+    if name == "pi.jsonl":
+        assert "add --write to append 1 edit." in said["distill"]
+        assert "nothing without --write." in said["status"]
+        return
+    assert not any("--write" in text for text in said.values())
+    host = open_session(folder / name, None).transcript.host
+    assert said["distill"].endswith(f"Nothing was changed: a session of {host} has no room for edits.\n")
+    assert said["status"].endswith("shows what could go; it changes nothing.\n")
+
+
 def test_only_pi_has_room_for_edits(folder: Path) -> None:
     run = guard("distill", folder / "codex.jsonl", "--write")
     assert 4 == run.exit_code
