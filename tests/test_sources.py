@@ -159,8 +159,8 @@ def test_of_several_sessions_one_is_taken_and_the_others_are_told(make: Callable
     ("name", "content", "said"),
     [
         ("cut.json", '{"messages": [', "It is not JSON, or cut off: give a whole file."),
-        ("labels.json", '{"a": [1]}', "Nor does it look like a session of another host."),
-        ("notes.txt", "nothing of it\n", "Nor does it look like a session of another host."),
+        ("labels.json", '{"a": [1]}', "Nor does it look like a session of another host; `context-guard audit` finds"),
+        ("notes.txt", "nothing of it\n", "Nor does it look like a session of another host; `context-guard audit` finds"),
         ("empty.jsonl", "", "The session is empty"),
     ],
 )

@@ -116,8 +116,9 @@ def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None
 def main(ctx: click.Context) -> None:
     """Keep the lines of a tool output that the work still needs.
 
-    SESSION is a session file of Pi (.jsonl). Only `distill --write` and `doctor --repair` change one, and
-    they only append.
+    SESSION is a recorded session: of Claude Code, Codex, Pi, OpenCode, Cline, OpenHands, mini-swe-agent or SWE-agent,
+    an ATIF trajectory, or a provider's message list. Only `distill --write` and `doctor --repair` change one, of Pi
+    alone, and they only append.
     """
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())

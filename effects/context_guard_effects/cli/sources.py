@@ -45,7 +45,7 @@ def open_session(path: Path, leaf: str | None, holding: str | None = None) -> So
     try:
         file = read_session(path)
     except HostError as error:
-        nor = "" if found is None else " Nor does it look like a session of another host."
+        nor = "" if found is None else " Nor does it look like a session of another host; `context-guard audit` finds those on this disk."
         raise Stop(f"{error.message}{nor}", UNREADABLE) from error
     if leaf is not None and leaf not in file.session.places:
         last = [entry["id"] for entry in file.session.entries[-FIRST_FEW:]]
