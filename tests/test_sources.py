@@ -47,6 +47,8 @@ def test_a_session_of_any_host_is_judged_alike(folder: Path, name: str, tmp_path
     explained = guard("explain", path, entry)
     assert (0, "") == (explained.exit_code, explained.stderr)
     assert "distilled (chunks): large item of a run-end pass" in explained.stdout
+    way = f'recall({{"entryId":"{entry}"}})' if name == "pi.jsonl" else f"context-guard recall {path} {entry}"
+    assert explained.stdout.endswith(f"  the original: {way}\n")
     (cut,) = json.loads(guard("stage", "chunks", path, "--entry", entry).stdout)
     assert f"{LOG}\n{LOG}" == "\n".join(chunk["text"] for chunk in cut["chunks"])
     for command in (
@@ -59,6 +61,7 @@ def test_a_session_of_any_host_is_judged_alike(folder: Path, name: str, tmp_path
     ):
         run = guard(*command)
         assert (0, "") == (run.exit_code, run.stderr), command
+    assert ("context-guard recall SESSION " in (tmp_path / "report.html").read_text()) == (name != "pi.jsonl")
     assert LOG in guard("recall", path, entry, "--raw").stdout
     assert NEEDED in (tmp_path / "case" / "case.toml").read_text()
     assert before == {it: it.read_bytes() for it in folder.rglob("*") if it.is_file()}

@@ -6,9 +6,11 @@ from typing import Any
 
 from msgspec import Struct
 
+from context_guard.explain import Way
 from context_guard.formats.pi import to_transcript
 from context_guard.formats.pi_session import PiSession
 from context_guard.formats.signatures import HEAD_BYTES, detect_lines
+from context_guard.text import recall_call, shell_word
 from context_guard.transcript import Transcript
 from context_guard_effects.cli.exits import UNREADABLE, Stop
 from context_guard_effects.cli.nearest import nearest
@@ -31,6 +33,11 @@ class Source(Struct, frozen=True):
         if self.file is not None:
             return frozenset(self.file.session.places)
         return frozenset(entry.id for entry in self.transcript.entries)
+
+    def recall_way(self, name: str) -> Way:
+        """How an original comes back: in Pi the model calls its tool, of another host's session it is a command.
+        `name`: of the session, as a shell takes it."""
+        return recall_call if self.file is not None else lambda id: f"context-guard recall {name} {shell_word(id)}"
 
 
 def open_session(path: Path, leaf: str | None, holding: str | None = None) -> Source:
