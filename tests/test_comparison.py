@@ -10,7 +10,7 @@ from context_guard.comparison import compare
 from context_guard.comparison_lines import Named, add_up, comparison_lines
 from context_guard.config import Config
 from context_guard.decisions import Decision
-from context_guard.needs import Need, as_ranges, common, read_labels, without
+from context_guard.needs import Need, as_pairs, as_ranges, common, read_labels, without
 from context_guard.requests import Request
 from context_guard.rerun import rerun
 from context_guard.saved_trace import Trace
@@ -166,6 +166,7 @@ def test_a_slip_in_a_label_is_told(text: str, said: str) -> None:
 
 def test_ranges_are_sets_of_lines() -> None:
     one, other = as_ranges([[1, 10], [20, 22]]), as_ranges([5, 6, [10, 21]])
+    assert [[1, 10], [20, 22]] == as_pairs(one)
     assert ((4, 6), (9, 10), (19, 21)) == common(one, other)
     assert ((0, 4), (6, 9), (21, 22)) == without(one, other)
 

@@ -68,7 +68,7 @@ def test_a_session_of_any_host_is_judged_alike(folder: Path, name: str, tmp_path
 
 
 def test_a_folder_of_every_host_is_compared_whole(folder: Path, tmp_path: Path) -> None:
-    """As an audit finds them; what is nobody's, cut off or empty is named with the reason, traces come with the rest."""
+    """As an audit finds them; what is nobody's, cut off or empty is named with the reason; traces come too."""
     for name in ("cut.json", "notes.json", "empty.jsonl"):
         (tmp_path / name).write_text({"cut.json": '{"messages": [', "notes.json": '{"a": 1}'}.get(name, ""))
     assert 0 == guard("trace", folder / "codex.jsonl", "-o", tmp_path / "traced").exit_code
@@ -162,8 +162,12 @@ def test_of_several_sessions_one_is_taken_and_the_others_are_told(make: Callable
     ("name", "content", "said"),
     [
         ("cut.json", '{"messages": [', "It is not JSON, or cut off: give a whole file."),
-        ("labels.json", '{"a": [1]}', "Nor does it look like a session of another host; `context-guard audit` finds"),
-        ("notes.txt", "nothing of it\n", "Nor does it look like a session of another host; `context-guard audit` finds"),
+        ("labels.json", '{"a": [1]}', "Nor does it look like a session of another host; `context-guard audit`"),
+        (
+            "notes.txt",
+            "nothing of it\n",
+            "Nor does it look like a session of another host; `context-guard audit` finds",
+        ),
         ("empty.jsonl", "", "The session is empty"),
     ],
 )

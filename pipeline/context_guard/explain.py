@@ -22,7 +22,7 @@ LEFT_ALONE = "left alone"
 LABEL_CHARS = 60
 
 Way = Callable[[str], str]
-"""The id of an entry → how its original comes back, in words: for a model the call of its tool, for people a command."""
+"""The id of an entry → how its original comes back: for a model the call of its tool, for people a command."""
 
 
 class Earlier(Struct, frozen=True, rename="camel"):
@@ -171,7 +171,7 @@ def _shown(transcript: Transcript, entry: Entry) -> str:
 
 
 def _hidden(entry: Entry, told: Decision | None, earlier: tuple[Earlier, ...]) -> str:
-    """The id to recall, for what is hidden now and what this pass would hide; recall takes ids of tool results and prompts only."""
+    """The id to recall, for what is hidden now and what this pass would hide: of a tool result or a prompt."""
     hidden = entry.visible != entry.raw and any(item.outcome != "kept" for item in earlier)
     goes = told is not None and told.replacement is not None
     if not hidden and not goes:

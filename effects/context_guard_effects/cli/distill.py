@@ -18,7 +18,12 @@ if TYPE_CHECKING:
 
 @click.command(epilog=EXIT_CODES)
 @options.session
-@click.option("--write", "append", is_flag=True, help="Append the edits and the record to SESSION, one of Pi that is closed there.")
+@click.option(
+    "--write",
+    "append",
+    is_flag=True,
+    help="Append the edits and the record to SESSION, one of Pi, closed there.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON value for programs.")
 @click.option(
     "--record", "recording", type=options.PATH, metavar="FILE", help="Write the answers for --judge recorded:FILE."

@@ -19,6 +19,7 @@ from context_guard_effects.hosts.errors import HostError
 from context_guard_effects.hosts.pi import SessionFile, read_session
 
 FIRST_FEW = 8
+NOR_ANOTHER = "Nor does it look like a session of another host; `context-guard audit` finds those on the disk."
 
 
 class Source(Struct, frozen=True):
@@ -52,7 +53,7 @@ def open_session(path: Path, leaf: str | None, holding: str | None = None) -> So
     try:
         file = read_session(path)
     except HostError as error:
-        nor = "" if found is None else " Nor does it look like a session of another host; `context-guard audit` finds those on this disk."
+        nor = "" if found is None else f" {NOR_ANOTHER}"
         raise Stop(f"{error.message}{nor}", UNREADABLE) from error
     if leaf is not None and leaf not in file.session.places:
         last = [entry["id"] for entry in file.session.entries[-FIRST_FEW:]]
