@@ -9,12 +9,10 @@ from context_guard.text import estimate_tokens, format_chars, plural
 
 KINDS: tuple[Kind, ...] = ("large", "small", "exchange", "image")
 OUTCOME_WIDTH = 9
-NOT_JUDGED = "Nothing has been judged on this branch."
-UNRECORDED = (
-    "No record of a pass stands on this branch: another program made these edits, or their record lies on another branch."
-)
 KIND_WIDTH = 8
 SIZES_WIDTH = 15
+NOT_JUDGED = "Nothing has been judged on this branch."
+UNRECORDED = "No record of a pass stands on this branch: another program made these edits, or the record is elsewhere."
 
 
 def status_lines(savings: Savings) -> tuple[str, ...]:
