@@ -58,6 +58,14 @@ def test_a_pass_against_itself_changes_nothing() -> None:
     assert first == "0 of 1 item changed: 0 lines gained, 0 lost."
 
 
+def test_two_passes_that_judged_nothing_have_no_shares() -> None:
+    """As of a session without a large output: 100 % of 0 characters is no figure."""
+    idle = trace(config=msgspec.structs.replace(SMALL, min_run_chars=99_999))
+    assert [*comparison_lines((Named("s", compare(idle, idle)),), 9)] == [
+        "Neither side judged anything, so nothing changed."
+    ]
+
+
 def test_an_item_that_one_side_did_not_judge_was_shown_whole() -> None:
     """It counts with all of its characters, as the model saw all of it."""
     old = trace(chunk_1=0.9)

@@ -94,12 +94,9 @@ def _forget_stdout() -> None:
 
 def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     if wanted:
-        from importlib.metadata import PackageNotFoundError, version
+        from context_guard_effects.version import installed_version
 
-        try:
-            click.echo(f"context-guard {version('context-guard')}")
-        except PackageNotFoundError:
-            click.echo("context-guard (not installed)")
+        click.echo(f"context-guard {installed_version() or '(not installed)'}")
         ctx.exit()
 
 
