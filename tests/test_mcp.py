@@ -49,6 +49,7 @@ def text(answer: types.CallToolResult) -> str:
 
 async def test_the_server_says_which_version_runs(store: Path) -> None:
     async with Client(make_server(store)) as client:
+        assert client.server_info is not None
         assert ("context-guard", version("context-guard")) == (client.server_info.name, client.server_info.version)
 
 

@@ -20,7 +20,6 @@ from context_guard.records import Phase
 from context_guard.requests import Request
 from context_guard.saved_trace import Trace
 from context_guard.silence import tell_reason, tell_silence
-from context_guard.text import plural
 from context_guard.transcript import Transcript
 from context_guard_effects.cli.exits import UNJUDGED, UNREADABLE, Stop
 from context_guard_effects.cli.moment import boundary_at
@@ -102,7 +101,7 @@ def check_answered(distilled: Distilled | Trace) -> None:
         warn(f"the remote judge left {count} unanswered, there the embedded one decided: {tell_reason(missed)}")
     silent = [outcome for outcome in outcomes if isinstance(outcome, Unanswered)]
     if silent and len(silent) == len(outcomes):
-        raise Stop(f"the judge answered none of {plural(len(outcomes), 'request')}: {tell_reason(silent)}", UNJUDGED)
+        raise Stop(f"the judge answered none of {len(outcomes)} requests: {tell_reason(silent)}", UNJUDGED)
     if silent:
         warn(tell_silence(outcomes))
 
