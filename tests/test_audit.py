@@ -122,6 +122,35 @@ def test_the_bill_is_what_the_provider_counted() -> None:
     assert audit(replace(transcript, entries=with_gap), Terms(), judge_locally).recorded is None
 
 
+def test_usage_that_cannot_be_all_of_it_is_neither_a_bill_nor_a_check() -> None:
+    """The made-up usage of a stand-in: ten tokens for requests of thousands."""
+    transcript = long_session(runs=2)
+    entries = tuple(
+        replace(it, usage=Usage(input=10), response_id=it.id) if it.role == "assistant" else it
+        for it in transcript.entries
+    )
+    found = audit(replace(transcript, entries=entries), Terms(), judge_locally)
+    assert found.recorded is not None
+    assert (found.counted, found.bill) == (None, found.without.units)
+    total = add_up([found])
+    assert (total.undercounted, total.recorded, total.simulated) == (1, 0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        (("minResultChars=60000", "smallResultMinChars=0"), "In 1 session no output was large."),
+        (("minRunChars=200000", "midRun=false"), "In 1 session a large output was never judged"),
+        (("chunkKeepThreshold=0", "midRun=false"), "In 1 session all of every large output was found needed."),
+        (("midRun=false",), "In 1 session edits were put off: none was expected to earn back"),
+    ],
+)
+def test_an_audit_without_an_edit_says_why(settings: tuple[str, ...], said: str) -> None:
+    example = Path(__file__).resolve().parents[1] / "docs" / "examples" / "pi-search.jsonl"
+    words = [word for it in settings for word in ("--set", it)]
+    assert f"  {said}" in guard("audit", example, "--jobs", 1, "--set", "pruneExchanges=false", *words).stdout
+
+
 def test_totals_are_the_sums_of_their_groups() -> None:
     rows = [audit(long_session(runs), Terms(), judge_locally) for runs in (1, 3, 5)]
     rows.append(replace(rows[0], host="other", price=None))
@@ -273,7 +302,10 @@ def test_without_a_path_it_looks_where_hosts_keep_their_sessions(
     monkeypatch.setenv("HOME", str(tmp_path))
     for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "PI_CODING_AGENT_DIR", "XDG_DATA_HOME"):
         monkeypatch.delenv(name, raising=False)
-    assert "No session in which a model answered was found." in guard("audit").stdout
+    said = guard("audit").stdout
+    assert "No session in which a model answered was found." in said
+    for folder in (".claude/projects", ".codex/sessions", ".pi/agent/sessions", ".local/share/opencode/opencode.db"):
+        assert str(tmp_path / folder) in said
     for folder in (".claude/projects/-made-up", "moved/sessions/2026/11/30", ".local/share/opencode"):
         (tmp_path / folder).mkdir(parents=True)
     (tmp_path / ".claude/projects/-made-up/s.jsonl").write_bytes(claude_code(TURNS))

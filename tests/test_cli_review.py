@@ -168,7 +168,7 @@ def test_a_case_comes_to_the_decision_of_the_session(session: Path, tmp_path: Pa
     assert len(lines) < LOG.count("\n")
     (first, last) = case["needs"]["e3"][0]
     assert lines[first - 1 : last] == LOG.split("\n")[19:22]
-    assert missing_lines(case, settled) == {"e3": ((first - 1, last),)}
+    assert missing_lines(case, settled) == {"e3": [[first, last]]} == case["needs"]
 
 
 def test_a_case_holds_no_secret(tmp_path: Path) -> None:

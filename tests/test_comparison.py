@@ -9,7 +9,8 @@ from context_guard.boundary import RUN_END
 from context_guard.comparison import compare
 from context_guard.comparison_lines import Named, add_up, comparison_lines
 from context_guard.config import Config
-from context_guard.needs import Need, as_ranges, common, read_labels, without
+from context_guard.decisions import Decision
+from context_guard.needs import Need, as_pairs, as_ranges, common, read_labels, without
 from context_guard.requests import Request
 from context_guard.rerun import rerun
 from context_guard.saved_trace import Trace
@@ -57,6 +58,14 @@ def test_a_pass_against_itself_changes_nothing() -> None:
     assert first == "0 of 1 item changed: 0 lines gained, 0 lost."
 
 
+def test_two_passes_that_judged_nothing_have_no_shares() -> None:
+    """As of a session without a large output: 100 % of 0 characters is no figure."""
+    idle = trace(config=msgspec.structs.replace(SMALL, min_run_chars=99_999))
+    assert [*comparison_lines((Named("s", compare(idle, idle)),), 9)] == [
+        "Neither side judged anything, so nothing changed."
+    ]
+
+
 def test_an_item_that_one_side_did_not_judge_was_shown_whole() -> None:
     """It counts with all of its characters, as the model saw all of it."""
     old = trace(chunk_1=0.9)
@@ -65,6 +74,46 @@ def test_an_item_that_one_side_did_not_judge_was_shown_whole() -> None:
     (change,) = found.changes
     assert (change.new.outcome, change.new.reason) == ("kept", "not judged")
     assert (found.new_chars, change.new.lines) == (found.before_chars, ((0, 40),))
+
+
+def test_an_output_that_is_large_to_one_side_and_small_to_the_other_is_one_item() -> None:
+    """Removed by both, no line of it is gained or lost; kept by the other, it is gained once."""
+    old = trace()
+    small = msgspec.structs.replace(old.config, min_result_chars=10**6, small_result_min_chars=1)
+    planned = plan(old.transcript, small, RUN_END)
+    assert [request.kind for request in planned.requests] == ["small"]
+    for probability, gained in ((0.1, 0), (0.9, 40)):
+        said = dict.fromkeys((it.id for it in planned.requests[0].questions), probability)
+        asked = Asked(tuple(answers(request, said) for request in planned.requests), judge="canned")
+        new = Trace(old.transcript, small, planned, asked, settle(planned, asked))
+        for one, other in ((old, new), (new, old)):
+            totals = add_up((Named("s", compare(one, other)),))
+            assert (totals.items, totals.changed, totals.before_chars) == (1, 1, len(lines(40)))
+            assert totals.gained + totals.lost == gained
+
+
+def test_an_output_in_an_omitted_exchange_is_seen_no_more() -> None:
+    """Distilled by one side, gone with its prompt on the other; its characters are counted once, in the exchange."""
+    decided = trace(chunk_1=0.9).settlement.decisions[0]
+    exchange = msgspec.structs.replace(
+        decided,
+        **{"kind": "exchange", "entry_id": "e1", "outcome": "removed", "reason": "unrelated"},
+        **{"before_chars": decided.before_chars + 100, "after_chars": 50, "stretches": ()},
+        **{"replacement": ("[stub]",), "omitted": ("e2", "e3", "e4")},
+    )
+    old, new = (_settled(it) for it in (decided, exchange))
+    found = compare(old, new)
+    output = found.changes[0]
+    assert (output.new.outcome, output.new.reason, output.new.lines) == ("removed", "its exchange is omitted", ())
+    assert (output.gained, output.lost) == ((), output.old.lines)
+    assert found.before_chars == decided.before_chars + 100
+    assert (found.old_chars, found.new_chars) == (decided.after_chars + 100, 50)
+
+
+def _settled(decision: Decision) -> Trace:
+    made = trace(chunk_1=0.9)
+    gates = msgspec.structs.replace(made.settlement.gates, decisions=(decision,))
+    return msgspec.structs.replace(made, settlement=msgspec.structs.replace(made.settlement, gates=gates))
 
 
 def test_the_same_lines_in_other_words_are_a_diff_of_texts() -> None:
@@ -125,6 +174,7 @@ def test_a_slip_in_a_label_is_told(text: str, said: str) -> None:
 
 def test_ranges_are_sets_of_lines() -> None:
     one, other = as_ranges([[1, 10], [20, 22]]), as_ranges([5, 6, [10, 21]])
+    assert [[1, 10], [20, 22]] == as_pairs(one)
     assert ((4, 6), (9, 10), (19, 21)) == common(one, other)
     assert ((0, 4), (6, 9), (21, 22)) == without(one, other)
 

@@ -6,6 +6,7 @@ from build import answer, call, edit, lines, prompt, result, session
 from context_guard.config import Config
 from context_guard.guard_command import USAGE, Asked, guard_lines, read_command, report_lines, restored_by
 from context_guard.savings import count_savings
+from context_guard.status import UNRECORDED
 from context_guard.text import MARKER
 from context_guard.transcript import Transcript
 
@@ -53,4 +54,4 @@ def test_the_status_names_state_judge_and_problem() -> None:
     first, *rest = guard_lines(transcript, count_savings(transcript), Config(), "no judge")
     assert first.startswith("context-guard is on (no judge) · judge local · 🛡 −")
     assert any("1 tool output" in line for line in rest)
-    assert report_lines(transcript, count_savings(transcript)) == ("Nothing has been judged on this branch.",)
+    assert report_lines(transcript, count_savings(transcript)) == (UNRECORDED,)

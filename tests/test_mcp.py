@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import mcp_types as types
@@ -44,6 +45,12 @@ def text(answer: types.CallToolResult) -> str:
     first = answer.content[0]
     assert isinstance(first, types.TextContent)
     return first.text
+
+
+async def test_the_server_says_which_version_runs(store: Path) -> None:
+    async with Client(make_server(store)) as client:
+        assert client.server_info is not None
+        assert ("context-guard", version("context-guard")) == (client.server_info.name, client.server_info.version)
 
 
 async def test_recall_gives_pages_matches_and_pictures(store: Path) -> None:

@@ -117,6 +117,7 @@ def test_a_page_says_of_each_output_what_became_of_it() -> None:
     """Pieces with lines, chunk and probability; the line in place of a gap; sizes, rule and thresholds."""
     page = page_of(session(prompt("Where?"), call("bash", {"command": "cat log"}), result(lines(20)), answer("There.")))
     (output,) = page.outputs
+    assert 'role="status">1 output<' in render_page(page)
     told = [f"{it.first}-{it.last} {it.chunk} {it.probability} {it.note or it.kept}" for it in output.rows]
     assert [
         "1-3 chunk_1 0.05 [… 3 lines omitted (output lines 1–3) …]",

@@ -47,6 +47,8 @@ def test_a_session_of_any_host_is_judged_alike(folder: Path, name: str, tmp_path
     explained = guard("explain", path, entry)
     assert (0, "") == (explained.exit_code, explained.stderr)
     assert "distilled (chunks): large item of a run-end pass" in explained.stdout
+    way = f'recall({{"entryId":"{entry}"}})' if name == "pi.jsonl" else f"context-guard recall {path} {entry}"
+    assert explained.stdout.endswith(f"  the original: {way}\n")
     (cut,) = json.loads(guard("stage", "chunks", path, "--entry", entry).stdout)
     assert f"{LOG}\n{LOG}" == "\n".join(chunk["text"] for chunk in cut["chunks"])
     for command in (
@@ -59,15 +61,56 @@ def test_a_session_of_any_host_is_judged_alike(folder: Path, name: str, tmp_path
     ):
         run = guard(*command)
         assert (0, "") == (run.exit_code, run.stderr), command
+    assert ("context-guard recall SESSION " in (tmp_path / "report.html").read_text()) == (name != "pi.jsonl")
     assert LOG in guard("recall", path, entry, "--raw").stdout
     assert NEEDED in (tmp_path / "case" / "case.toml").read_text()
     assert before == {it: it.read_bytes() for it in folder.rglob("*") if it.is_file()}
+
+
+def test_a_folder_of_every_host_is_compared_whole(folder: Path, tmp_path: Path) -> None:
+    """As an audit finds them; what is nobody's, cut off or empty is named with the reason; traces come too."""
+    for name in ("cut.json", "notes.json", "empty.jsonl"):
+        (tmp_path / name).write_text({"cut.json": '{"messages": [', "notes.json": '{"a": 1}'}.get(name, ""))
+    assert 0 == guard("trace", folder / "codex.jsonl", "-o", tmp_path / "traced").exit_code
+    (tmp_path / "all").symlink_to(folder)
+    run = guard("diff", tmp_path, "--set", "minRunChars=99999", "--json")
+    shown = json.loads(run.stdout)
+    names = sorted(it["name"].partition(" ")[0] for it in shown["by_session"])
+    assert sorted(["traced/trace.json", *(f"all/{name}" for name in NAMES)]) == names
+    assert all(it["changes"] for it in shown["by_session"])
+    assert [
+        "context-guard: left out: cut.json: It is not JSON, or cut off: give a whole file.",
+        "context-guard: left out: empty.jsonl: no session with a message is in it",
+        "context-guard: left out: 1 file of no known host: notes.json",
+    ] == [line.replace(f"{tmp_path}/", "") for line in run.stderr.splitlines()]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_writing_is_offered_only_where_it_is_possible(folder: Path, name: str) -> None:
+    said = {command: guard(command, folder / name).stdout for command in ("distill", "status")}
+    if name == "pi.jsonl":
+        assert "add --write to append 1 edit." in said["distill"]
+        assert "nothing without --write." in said["status"]
+        return
+    assert not any("--write" in text for text in said.values())
+    host = open_session(folder / name, None).transcript.host
+    assert said["distill"].endswith(f"Nothing was changed: a session of {host} has no room for edits.\n")
+    assert said["status"].endswith("shows what could go; it changes nothing.\n")
 
 
 def test_only_pi_has_room_for_edits(folder: Path) -> None:
     run = guard("distill", folder / "codex.jsonl", "--write")
     assert 4 == run.exit_code
     assert "only sessions of Pi have room for edits, and this one is of codex" in complaint(run)
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "pi.jsonl"])
+def test_the_doctor_names_the_host_that_is_no_patient(folder: Path, name: str) -> None:
+    """Nothing is said of lines or a header that no such session has to have."""
+    run = guard("doctor", folder / name, "--repair")
+    assert 3 == run.exit_code
+    host = open_session(folder / name, None).transcript.host
+    assert f"doctor is for sessions of Pi, and this one is of {host}." in complaint(run)
 
 
 def with_a_sub_agent(folder: Path) -> Path:
@@ -119,8 +162,12 @@ def test_of_several_sessions_one_is_taken_and_the_others_are_told(make: Callable
     ("name", "content", "said"),
     [
         ("cut.json", '{"messages": [', "It is not JSON, or cut off: give a whole file."),
-        ("labels.json", '{"a": [1]}', "Nor does it look like a session of another host."),
-        ("notes.txt", "nothing of it\n", "Nor does it look like a session of another host."),
+        ("labels.json", '{"a": [1]}', "Nor does it look like a session of another host; `context-guard audit`"),
+        (
+            "notes.txt",
+            "nothing of it\n",
+            "Nor does it look like a session of another host; `context-guard audit` finds",
+        ),
         ("empty.jsonl", "", "The session is empty"),
     ],
 )

@@ -25,6 +25,18 @@ def test_a_branch_without_passes_says_so() -> None:
     )
 
 
+def test_an_edit_without_a_record_is_not_called_unjudged() -> None:
+    """Another program made it; what it keeps out counts all the same."""
+    first, kept_out, last = told(
+        session(prompt("?"), call("bash"), result(lines(100)), answer("."), edit("e3", STUB))
+    ).split("\n")
+    assert (first, kept_out) == (
+        "🛡 −1.1k · 1",
+        "Kept out of the context now: about 1.1k tokens (4,364 characters), 1 tool output.",
+    )
+    assert last.startswith("No record of a pass stands on this branch: another program made these edits")
+
+
 def test_what_is_kept_out_what_judging_took_and_the_last_pass() -> None:
     """Item by item as the record has it: outcome, kind, sizes, label, reason, and what the judge said."""
     transcript = session(

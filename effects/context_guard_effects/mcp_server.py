@@ -22,6 +22,7 @@ from context_guard_effects.mcp_name import NAME
 from context_guard_effects.recall_tool import DESCRIPTION, PARAMETERS, JsonObject, Page, RecallTool
 from context_guard_effects.store import LateStore, Place, Store, StoreError
 from context_guard_effects.store_text import session_line, status_text
+from context_guard_effects.version import installed_version
 from context_guard_effects.word_log import UnknownOutput
 
 LATEST = 5
@@ -94,7 +95,7 @@ def make_server(place: Place | None = None) -> Server[Any]:
         text = types.TextContent(type="text", text=page.text)
         return types.CallToolResult(content=[text, *map(_picture, page.images)], is_error=page.is_error)
 
-    return Server(NAME, on_list_tools=list_tools, on_call_tool=call_tool)
+    return Server(NAME, version=installed_version(), on_list_tools=list_tools, on_call_tool=call_tool)
 
 
 def _answer(opened: LateStore, name: str, arguments: JsonObject) -> Page:

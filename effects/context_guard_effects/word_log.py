@@ -17,7 +17,8 @@ class UnknownOutput(StoreError):
 def unknown_output(id: str, store: Store) -> UnknownOutput:
     return UnknownOutput(
         f'the store {store.status().place} knows no output {id!r}. Use the id from a "[context-guard]" note. '
-        "Another store: --store or CONTEXT_GUARD_STORE; a session file of Pi: context-guard recall SESSION ENTRY."
+        "Another store: --store or CONTEXT_GUARD_STORE; an output in a session file of any host: "
+        "context-guard recall SESSION ID."
     )
 
 

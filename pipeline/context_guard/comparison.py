@@ -75,40 +75,58 @@ class Comparison(Struct, frozen=True):
 def compare(old: Trace, new: Trace, needs: tuple[Need, ...] = ()) -> Comparison:
     texts = _texts(new.transcript) | _texts(old.transcript)
     pairs = _pairs(old.settlement.decisions, new.settlement.decisions)
+    within = _omitted(old.settlement.decisions) | _omitted(new.settlement.decisions)
+    counted = [pair for pair in pairs if pair[0].entry_id not in within]
     return Comparison(
         settings=tuple(_settings(old.config, new.config)),
         judges=(old.settlement.record.model, new.settlement.record.model),
         changes=tuple(_changes(pairs, texts)),
         items=len(pairs),
-        before_chars=sum(one.before_chars for one, _ in pairs),
-        old_chars=sum(one.after_chars for one, _ in pairs),
-        new_chars=sum(other.after_chars for _, other in pairs),
+        before_chars=sum(one.before_chars for one, _ in counted),
+        old_chars=sum(one.after_chars for one, _ in counted),
+        new_chars=sum(other.after_chars for _, other in counted),
         recall=_recall(needs, pairs, texts),
         unknown=tuple(need.entry_id for need in needs if need.entry_id not in texts),
     )
 
 
 Pair = tuple[Decision, Decision]
+Decisions = tuple[Decision, ...]
 
 
-def _pairs(old: tuple[Decision, ...], new: tuple[Decision, ...]) -> tuple[Pair, ...]:
-    """Every item that either pass decided on; where one did not, it left the item alone."""
-    ours, theirs = ({(it.kind, it.entry_id): it for it in side} for side in (old, new))
-    first = [(it, theirs.get((it.kind, it.entry_id)) or _left_alone(it)) for it in old]
-    return (*first, *((_left_alone(it), it) for it in new if (it.kind, it.entry_id) not in ours))
+def _pairs(old: Decisions, new: Decisions) -> tuple[Pair, ...]:
+    """Every item that either pass decided on, once, be it large to one and small to the other; where one did not decide
+    on it, it left the item alone, or omitted the exchange that it is in."""
+    ours, theirs = ({_subject(it): it for it in side} for side in (old, new))
+    first = [(it, theirs.get(_subject(it)) or _undecided(it, new)) for it in old]
+    return (*first, *((_undecided(it, old), it) for it in new if _subject(it) not in ours))
 
 
-def _left_alone(decision: Decision) -> Decision:
+def _subject(decision: Decision) -> tuple[str, str]:
+    """What is decided on: of one entry its text, its images, or the exchange that it begins."""
+    return ("text" if decision.kind in ("large", "small") else decision.kind), decision.entry_id
+
+
+def _undecided(decision: Decision, side: Decisions) -> Decision:
+    """The item on the side that did not decide on it."""
+    is_gone = decision.entry_id in _omitted(side)
+    inside = [it for it in side if it.entry_id in (decision.omitted or ())]
+    left = decision.before_chars - sum(it.before_chars - it.after_chars for it in inside)
     return msgspec.structs.replace(
         decision,
-        outcome="kept",
-        reason="not judged",
-        after_chars=decision.before_chars,
+        outcome="removed" if is_gone else "kept",
+        reason="its exchange is omitted" if is_gone else "not judged",
+        after_chars=0 if is_gone else left,
         traces=(),
-        replacement=None,
+        replacement=() if is_gone else None,
         omitted=None,
         stretches=(),
     )
+
+
+def _omitted(decisions: Decisions) -> frozenset[str]:
+    """Entries that go with the prompt of their exchange, which counts their characters."""
+    return frozenset(entry_id for decision in decisions for entry_id in decision.omitted or ())
 
 
 def _changes(pairs: tuple[Pair, ...], texts: dict[str, str]) -> Iterator[Change]:
@@ -122,7 +140,7 @@ def _changes(pairs: tuple[Pair, ...], texts: dict[str, str]) -> Iterator[Change]
         before, after = _lines_of(one, len(lines)), _lines_of(other, len(lines))
         gained, lost = without(after, before), without(before, after)
         yield Change(
-            kind=one.kind,
+            kind=other.kind,
             entry_id=one.entry_id,
             label=other.label,
             old=_side(one, before),
@@ -165,8 +183,8 @@ def _recall(needs: tuple[Need, ...], pairs: tuple[Pair, ...], texts: dict[str, s
     return Recall(needed=sum(count_lines(need.lines) for need in known), old=shown[0], new=shown[1])
 
 
-def _shown(decisions: tuple[Decision, ...], needs: list[Need], texts: dict[str, str]) -> int:
-    gone = {entry_id for decision in decisions for entry_id in decision.omitted or ()}
+def _shown(decisions: Decisions, needs: list[Need], texts: dict[str, str]) -> int:
+    gone = _omitted(decisions)
     own = {decision.entry_id: decision for decision in decisions if decision.kind in ("large", "small")}
     total = 0
     for need in needs:

@@ -95,10 +95,14 @@ def headline(change: Change) -> str:
 
 
 def total_lines(totals: Totals) -> Iterator[str]:
-    changed = f"{totals.changed:,} of {plural(totals.items, 'item')} changed"
-    where = f" in {plural(totals.sessions, 'session')}" if totals.sessions != 1 else ""
-    yield f"{changed}{where}: {totals.gained:,} lines gained, {totals.lost:,} lost."
-    yield f"Kept: {totals.old_share:.1%} → {totals.new_share:.1%} of {totals.before_chars:,} characters."
+    if totals.items:
+        changed = f"{totals.changed:,} of {plural(totals.items, 'item')} changed"
+        where = f" in {plural(totals.sessions, 'session')}" if totals.sessions != 1 else ""
+        lines = "line" if totals.gained == 1 else "lines"
+        yield f"{changed}{where}: {totals.gained:,} {lines} gained, {totals.lost:,} lost."
+        yield f"Kept: {totals.old_share:.1%} → {totals.new_share:.1%} of {totals.before_chars:,} characters."
+    else:
+        yield "Neither side judged anything, so nothing changed."
     if totals.recall is not None:
         old, new, needed = totals.recall.old, totals.recall.new, totals.recall.needed
         shares = f" ({old / needed:.1%} → {new / needed:.1%})" if needed else ""

@@ -1,6 +1,6 @@
 """Why one item was kept or dropped: the rule, or what the judge said against the thresholds, and what it costs."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from msgspec import Struct
 
@@ -20,6 +20,9 @@ from context_guard.votes import ChunkVote, SegmentVote, read_votes
 
 LEFT_ALONE = "left alone"
 LABEL_CHARS = 60
+
+Way = Callable[[str], str]
+"""The id of an entry → how its original comes back: for a model the call of its tool, for people a command."""
 
 
 class Earlier(Struct, frozen=True, rename="camel"):
@@ -58,29 +61,32 @@ class Explanation(Struct, frozen=True, rename="camel"):
     """What the model sees of it now, where that is not the original."""
     earlier: tuple[Earlier, ...] = ()
     recall: str = ""
-    """How the model gets the original back; empty when nothing is hidden."""
+    """How the original comes back; empty when nothing is hidden."""
 
 
-def explain(transcript: Transcript, plan: Plan, settlement: Settlement, entry_id: str) -> Explanation | None:
+def explain(
+    transcript: Transcript, plan: Plan, settlement: Settlement, entry_id: str, way: Way = recall_call
+) -> Explanation | None:
     """Everything about one entry of the branch in this pass; None when the branch has no such entry."""
-    return next(explain_all(transcript, plan, settlement, frozenset([entry_id])), None)
+    return next(explain_all(transcript, plan, settlement, frozenset([entry_id]), way), None)
 
 
 def explain_all(
-    transcript: Transcript, plan: Plan, settlement: Settlement, wanted: frozenset[str]
+    transcript: Transcript, plan: Plan, settlement: Settlement, wanted: frozenset[str], way: Way = recall_call
 ) -> Iterator[Explanation]:
     """The same about each wanted entry, in the branch's order; what they share is read once."""
     ground = read_ground(transcript, plan)
-    return (_explain(ground, settlement, entry) for entry in transcript.entries if entry.id in wanted)
+    return (_explain(ground, settlement, entry, way) for entry in transcript.entries if entry.id in wanted)
 
 
-def _explain(ground: Ground, settlement: Settlement, entry: Entry) -> Explanation:
+def _explain(ground: Ground, settlement: Settlement, entry: Entry, way: Way) -> Explanation:
     transcript, plan, entry_id = ground.transcript, ground.plan, entry.id
     decision = next((item for item in settlement.decisions if item.entry_id == entry_id), None)
     exchange = next((item for item in plan.items.exchanges if entry_id in item.entry_ids), None)
     whole = _decision_on(exchange, settlement)
     told = decision or whole
     earlier = tuple(_earlier(transcript, entry_id))
+    hidden = _hidden(entry, told, earlier)
     return Explanation(
         entry_id=entry_id,
         label=decision.label if decision else _label(transcript, entry),
@@ -95,7 +101,7 @@ def _explain(ground: Ground, settlement: Settlement, entry: Entry) -> Explanatio
         costs=bill_lines(settlement.gates) if told and (told.replacement or told.reason == DEFERRED) else (),
         shown=_shown(transcript, entry),
         earlier=earlier,
-        recall=_recall(entry, told, earlier),
+        recall=way(hidden) if hidden else "",
     )
 
 
@@ -164,16 +170,15 @@ def _shown(transcript: Transcript, entry: Entry) -> str:
     return f"{len(text):,} characters by {whose} edit {edit.id}"
 
 
-def _recall(entry: Entry, told: Decision | None, earlier: tuple[Earlier, ...]) -> str:
-    """For what is hidden now and what this pass would hide; recall takes ids of tool results and prompts only."""
+def _hidden(entry: Entry, told: Decision | None, earlier: tuple[Earlier, ...]) -> str:
+    """The id to recall, for what is hidden now and what this pass would hide: of a tool result or a prompt."""
     hidden = entry.visible != entry.raw and any(item.outcome != "kept" for item in earlier)
     goes = told is not None and told.replacement is not None
     if not hidden and not goes:
         return ""
     exchange = next((item.exchange for item in reversed(earlier) if item.exchange), "")
     prompt = exchange or (told.entry_id if told is not None and told.kind == "exchange" else "")
-    target = entry.id if entry.role in ("tool", "user") or not prompt else prompt
-    return recall_call(target)
+    return entry.id if entry.role in ("tool", "user") or not prompt else prompt
 
 
 def _lines(told: Explanation) -> Iterator[str]:

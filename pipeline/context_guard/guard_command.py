@@ -9,7 +9,7 @@ from context_guard.config import Config
 from context_guard.printable import visible_line
 from context_guard.runs import is_stub
 from context_guard.savings import Savings, format_cost
-from context_guard.status import record_lines, status_lines
+from context_guard.status import record_lines, status_lines, without_records
 from context_guard.text import format_chars, plural
 from context_guard.transcript import Entry, Transcript
 
@@ -52,7 +52,7 @@ def guard_lines(transcript: Transcript, savings: Savings, config: Config, proble
 def report_lines(transcript: Transcript, savings: Savings) -> tuple[str, ...]:
     """For `/guard report`: every pass of the branch, item by item, and their sum."""
     if not transcript.records:
-        return ("Nothing has been judged on this branch.",)
+        return (without_records(savings),)
     return (
         *(line for stored in transcript.records for line in record_lines(stored.record)),
         f"Together: {savings.lifetime_chars:,} characters saved, {plural(savings.requests, 'request')} to a judge, "

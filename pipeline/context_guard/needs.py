@@ -81,6 +81,11 @@ def as_ranges(lines: list[Any]) -> LineRanges:
     return tuple(found)
 
 
+def as_pairs(ranges: LineRanges) -> list[list[int]]:
+    """Ranges as people write them: [first, last], counted from 1, both ends included."""
+    return [[start + 1, end] for start, end in ranges]
+
+
 def _needs(value: dict[str, Any]) -> tuple[Need, ...]:
     needs: list[Need] = []
     for entry_id, lines in value.items():

@@ -11,6 +11,8 @@ KINDS: tuple[Kind, ...] = ("large", "small", "exchange", "image")
 OUTCOME_WIDTH = 9
 KIND_WIDTH = 8
 SIZES_WIDTH = 15
+NOT_JUDGED = "Nothing has been judged on this branch."
+UNRECORDED = "No record of a pass stands on this branch: another program made these edits, or the record is elsewhere."
 
 
 def status_lines(savings: Savings) -> tuple[str, ...]:
@@ -23,11 +25,16 @@ def record_lines(record: Record) -> tuple[str, ...]:
     return tuple(visible_line(line) for line in _pass(record, "A {name}"))
 
 
+def without_records(savings: Savings) -> str:
+    """For a branch without the record of a pass: nobody judged it, or edits came in by another way."""
+    return UNRECORDED if savings.outputs + savings.images + savings.exchanges else NOT_JUDGED
+
+
 def _lines(savings: Savings) -> Iterator[str]:
     yield status_text(savings)
     yield _kept_out(savings)
     if savings.last is None:
-        yield "Nothing has been judged on this branch."
+        yield without_records(savings)
         return
     yield _lifetime(savings)
     yield (

@@ -103,11 +103,12 @@ def recall_call(entry_id: str, way: str = RECALL) -> str:
     """The call of the tool, the command for a shell, or both."""
     tool, _, shell = ("", "", SHELL) if way == SHELL else way.partition("+")
     call = f'{tool}({{"entryId":{json.dumps(entry_id)}}})'
-    command = f"`context-guard {RECALL} {_shell_word(entry_id)}` in a shell"
+    command = f"`context-guard {RECALL} {shell_word(entry_id)}` in a shell"
     return " or ".join([*([call] if tool else []), *([command] if shell else [])])
 
 
-def _shell_word(text: str) -> str:
+def shell_word(text: str) -> str:
+    """Quoted where a shell would not take it as it is."""
     return text if _SHELL_WORD.fullmatch(text) else "'" + text.replace("'", "'\\''") + "'"
 
 

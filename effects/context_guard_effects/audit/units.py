@@ -44,12 +44,14 @@ class Problem(Struct, frozen=True):
     reason: str
 
 
+def usual_places(environ: Mapping[str, str]) -> list[Path]:
+    """Whether there is anything or not."""
+    bases = [(Path(environ.get(variable) or usual).expanduser(), inside) for variable, usual, inside in PLACES]
+    return [base / name for base, inside in bases for name in inside]
+
+
 def known_places(environ: Mapping[str, str]) -> list[Path]:
-    found = []
-    for variable, usual, inside in PLACES:
-        base = Path(environ.get(variable) or usual).expanduser()
-        found += [base / name for name in inside if not _is_missing(base / name)]
-    return found
+    return [it for it in usual_places(environ) if not _is_missing(it)]
 
 
 def find_units(paths: list[Path]) -> Iterator[Unit | Problem]:

@@ -94,12 +94,9 @@ def _forget_stdout() -> None:
 
 def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     if wanted:
-        from importlib.metadata import PackageNotFoundError, version
+        from context_guard_effects.version import installed_version
 
-        try:
-            click.echo(f"context-guard {version('context-guard')}")
-        except PackageNotFoundError:
-            click.echo("context-guard (not installed)")
+        click.echo(f"context-guard {installed_version() or '(not installed)'}")
         ctx.exit()
 
 
@@ -116,8 +113,9 @@ def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None
 def main(ctx: click.Context) -> None:
     """Keep the lines of a tool output that the work still needs.
 
-    SESSION is a session file of Pi (.jsonl). Only `distill --write` and `doctor --repair` change one, and
-    they only append.
+    SESSION is a recorded session: of Claude Code, Codex, Pi, OpenCode, Cline, OpenHands, mini-swe-agent or SWE-agent,
+    an ATIF trajectory, or a provider's message list. Only `distill --write` and `doctor --repair` change one, of Pi
+    alone, and they only append.
     """
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())

@@ -73,7 +73,8 @@ def command(
     from context_guard.cost.audit import Terms
     from context_guard_effects.audit.pool import usable_cores
     from context_guard_effects.audit.summary import as_json_value
-    from context_guard_effects.cli.audit_table import as_text
+    from context_guard_effects.audit.units import usual_places
+    from context_guard_effects.cli.audit_table import as_text, looked_in
     from context_guard_effects.cli.settings import read_settings
     from context_guard_effects.cli.spreading import absolute, open_engine, told_in_a_line
 
@@ -93,6 +94,8 @@ def command(
         write_json(as_json_value(summary))
     else:
         write(as_text(summary, top))
+        if not (paths or summary.sessions):
+            write(f"{looked_in(usual_places(os.environ))}\n")
     if summary.is_interrupted:
         raise click.exceptions.Exit(INTERRUPTED)
     named = {str(place) for place in places}

@@ -1,19 +1,26 @@
 """An audit for people: the sessions that matter most, hosts and models, and what all of it comes to."""
 
+from collections import Counter
 from collections.abc import Iterator
 from datetime import datetime, timedelta
-from pathlib import PurePath
+from pathlib import Path, PurePath
 
 from rich import box
 from rich.table import Table
 
-from context_guard.cost.audit import Audited
+from context_guard.cost.audit import PLAUSIBLE, Audited, Idle
 from context_guard.cost.totals import MUCH, Totals
 from context_guard.text import format_chars, plural
 from context_guard_effects.audit.summary import Found, Summary
 from context_guard_effects.cli.table import cell, printed
 
 FIRST_FEW = 8
+IDLE: dict[Idle, str] = {
+    "put-off": "edits were put off: none was expected to earn back what the cache would have to write again",
+    "kept": "all of every large output was found needed",
+    "left-alone": "a large output was never judged (`context-guard explain SESSION ENTRY` says why)",
+    "small": "no output was large",
+}
 
 
 def as_text(summary: Summary, top: int) -> str:
@@ -24,6 +31,11 @@ def as_text(summary: Summary, top: int) -> str:
     more = summary.total.sessions - len(shown)
     below = [f"{plural(more, 'more session')}: --top 0 shows all."] if more else []
     return parts[0] + "".join(f"{line}\n" for line in below) + parts[1] + "".join(f"{it}\n" for it in _told(summary))
+
+
+def looked_in(places: list[Path]) -> str:
+    """For an audit that nobody gave a path, and that found nothing."""
+    return f"Looked in {', '.join(cell(str(it)).plain for it in places)}. Give a PATH where sessions lie elsewhere."
 
 
 def running(total: Totals) -> str:
@@ -81,7 +93,8 @@ def _told(summary: Summary) -> Iterator[str]:
 def _figures(summary: Summary, total: Totals) -> Iterator[str]:
     count = f"{plural(total.sessions, 'session')}, {plural(total.requests, 'request')}"
     if not total.edits:
-        yield f"{count}: a guard would have edited nothing: no output was large, or no edit was expected to pay."
+        yield f"{count}: a guard would have edited nothing."
+        yield from _why_nothing(summary)
         return
     yield (
         f"{count}: a guard would have kept {total.kept_out_chars:,} characters out of context, about "
@@ -99,9 +112,25 @@ def _figures(summary: Summary, total: Totals) -> Iterator[str]:
             f"More than {100 * MUCH:.0f} % dearer: {plural(total.dearer, 'session')}; with the extra steps assumed "
             f"{plural(total.maybe_dearer, 'session')}."
         )
+    yield from _check(total)
+
+
+def _why_nothing(summary: Summary) -> Iterator[str]:
+    counts = Counter(it.audited.idle for it in summary.sessions)
+    for idle, why in IDLE.items():
+        if counts[idle]:
+            yield f"  In {plural(counts[idle], 'session')} {why}."
+
+
+def _check(total: Totals) -> Iterator[str]:
     if total.recorded and total.simulated:
         off = _percent(total.simulated / total.recorded - 1)
         yield f"Check: the simulated bill against the usage that sessions recorded: {off}."
+    if total.undercounted:
+        yield (
+            f"Left out of the check and billed as simulated: {plural(total.undercounted, 'session')}, whose recorded "
+            f"input is less than {100 * PLAUSIBLE:.0f} % of what the texts come to."
+        )
 
 
 def _saved(total: Totals) -> str:

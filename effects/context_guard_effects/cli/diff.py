@@ -54,10 +54,10 @@ def command(
 ) -> None:
     """Show which outputs come out otherwise, line by line.
 
-    OLD and NEW are traces, or folders of them with the same names. OLD alone is a session, a trace, or a folder of
-    either: the old side has the settings of --config and --old-set (a trace its own), the new side those of --set on
-    top. A trace is asked again only with --judge. Exits with 1 where something changed. --engine, --out and a URL as
-    OLD are for many sessions or traces, each file on both sides.
+    OLD and NEW are traces, or folders of them with the same names. OLD alone is a session of any host, a trace, or a
+    folder of both: the old side has the settings of --config and --old-set (a trace its own), the new side those of
+    --set on top. What is left out of a folder is told. A trace is asked again only with --judge. Exits with 1 where
+    something changed. --engine, --out and a URL as OLD are for many sessions or traces, each file on both sides.
     """
     from context_guard.comparison import compare
     from context_guard.comparison_lines import Named

@@ -18,7 +18,12 @@ if TYPE_CHECKING:
 
 @click.command(epilog=EXIT_CODES)
 @options.session
-@click.option("--write", "append", is_flag=True, help="Append the edits and the record to SESSION, closed in Pi.")
+@click.option(
+    "--write",
+    "append",
+    is_flag=True,
+    help="Append the edits and the record to SESSION, one of Pi, closed there.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON value for programs.")
 @click.option(
     "--record", "recording", type=options.PATH, metavar="FILE", help="Write the answers for --judge recorded:FILE."
@@ -50,7 +55,8 @@ def command(
         if as_json:
             write_json(_described(session, source) | to_json(distilled, written=edits))
         else:
-            write(as_table(distilled) + below(distilled) + summary(distilled, written=edits if append else None) + "\n")
+            said = summary(distilled, edits if append else None, source.transcript.host)
+            write(f"{as_table(distilled)}{below(distilled)}{said}\n")
     except BaseException as error:
         if edits:
             error.add_note(f"{plural(edits, 'edit')} and the record were appended to {session} all the same")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON value for programs.")
 @click.pass_context
 def command(ctx: click.Context, session: Path, mend: bool, as_json: bool) -> None:
-    """Find what bricks or silently shortens a session.
+    """Find what bricks or silently shortens a session of Pi.
 
     Looked at is the branch that Pi goes on with. --repair never changes a line that stands in the file, and appends
     only what a second look proves to help.
@@ -29,9 +29,16 @@ def command(ctx: click.Context, session: Path, mend: bool, as_json: bool) -> Non
     from returns.result import Failure
 
     from context_guard.doctor import examine, plan_repair
+    from context_guard_effects.cli.sources import other_host
     from context_guard_effects.hosts.errors import HostError
     from context_guard_effects.hosts.pi import read_bytes
 
+    if host := other_host(session):
+        raise Stop(
+            f"{session}: doctor is for sessions of Pi, and this one is of {host}. What a guard would do in it: "
+            "context-guard report or distill.",
+            UNREADABLE,
+        )
     try:
         state, data = read_bytes(session)
     except HostError as error:

@@ -1,5 +1,6 @@
 """`context-guard explain`: why one entry of a session was kept, dropped or left alone."""
 
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,8 @@ def command(session: Path, entry: str, as_json: bool, leaf: str | None, **how: A
         hint = "" if entry in source.known else nearest(entry, source.known)
         raise Stop(f"entry {entry!r} {where}; tool outputs of this branch: {first_few(outputs)}.{hint}", UNREADABLE)
     distilled = judge_transcript(source.transcript, **how)
-    explanation = explain(source.transcript, distilled.plan, distilled.settlement, entry)
+    way = source.recall_way(shlex.quote(str(session)))
+    explanation = explain(source.transcript, distilled.plan, distilled.settlement, entry, way)
     assert explanation is not None
     if as_json:
         write_json(msgspec.to_builtins(explanation))

@@ -8,9 +8,10 @@ import click
 
 from context_guard.formats.signatures import EVENT_NAME
 from context_guard.rerun import recorded, replan, resettle
-from context_guard.saved_trace import FORMAT, Trace
+from context_guard.saved_trace import Trace
 from context_guard.text import plural
 from context_guard_effects.cli.exits import UNREADABLE, Stop
+from context_guard_effects.cli.folder import Named, is_trace, read_folder
 from context_guard_effects.cli.judging import ask_again, check_answered, choose_judge, trace_transcript
 from context_guard_effects.cli.output import warn
 from context_guard_effects.cli.settings import read_settings
@@ -18,9 +19,6 @@ from context_guard_effects.cli.sources import first_few, open_session
 from context_guard_effects.cli.traces import NAME, open_trace
 
 Pair = tuple[str, Trace, Trace]
-HEAD = f'{{"format":"{FORMAT}"'.encode()
-SESSIONS = (".jsonl", ".traj", ".traj.json")
-"""Of what lies in a folder; any other kind is named by itself."""
 FOR_SESSIONS = ("settings", "judge", "old_settings", "old_judge", "config_file", "now", "last_run")
 
 
@@ -52,28 +50,29 @@ def pair_with_itself(
     **how: Any,
 ) -> Iterator[Pair]:
     """Each session judged both ways, each trace and the same run again. What cannot be read is told and left out."""
-    found = _inputs(path)
-    failed = 0
-    for name, file in found:
+    done = failed = 0
+    for name, found in read_folder(path) if _is_folder_of_many(path) else [_open(path)]:
         try:
-            if _is_trace(file):
+            if isinstance(found, Trace):
                 if old_settings or old_judge:
                     raise click.UsageError("--old-set and --old-judge are for sessions: a trace has its own.")
-                old = open_trace(file)
+                old = found
             else:
                 how |= {"judge": old_judge or judge, "settings": old_settings, "config_file": config_file}
-                old = trace_transcript(open_session(file, None).transcript, **how)
+                old = trace_transcript(found, **how)
                 check_answered(old)
-            new = _again(old, settings, judge, is_traced=_is_trace(file))
+            new = _again(old, settings, judge, is_traced=isinstance(found, Trace))
         except Stop as error:
-            if len(found) == 1:
+            if not path.is_dir():
                 raise
             failed += 1
-            warn(f"left out: {error.message}")
+            warn(f"left out: {name}: {error.message}")
             continue
+        done += 1
         yield name, old, new
-    if failed == len(found):
-        raise Stop(f"none of {plural(failed, 'file')} in {path} could be compared", UNREADABLE)
+    if not done:
+        why = f": {plural(failed, 'session')} could not be judged" if failed else ""
+        raise Stop(f"nothing in {path} could be compared{why}", UNREADABLE)
 
 
 def _again(old: Trace, settings: tuple[str, ...], judge: str | None, is_traced: bool) -> Trace:
@@ -88,18 +87,16 @@ def _again(old: Trace, settings: tuple[str, ...], judge: str | None, is_traced: 
     return new
 
 
-def _inputs(path: Path) -> list[tuple[str, Path]]:
-    """The traces of a folder, without any its sessions; or the one file, or a folder that is one session's."""
-    if not path.is_dir():
-        return [(_name(path), path)]
-    if any(EVENT_NAME.fullmatch(it.name) for it in path.iterdir()):
-        return [(_name(path), path)]
-    found = _traces(path) or {
-        it.relative_to(path).as_posix(): it for it in sorted(path.rglob("*")) if it.name.endswith(SESSIONS)
-    }
-    if not found:
-        raise Stop(f"{path} holds no trace (.json) and no session ({', '.join(SESSIONS)})", UNREADABLE)
-    return list(found.items())
+def _open(path: Path) -> Named:
+    return _name(path), open_trace(path) if is_trace(path) else open_session(path, None).transcript
+
+
+def _is_folder_of_many(path: Path) -> bool:
+    """Not one that is a session itself."""
+    try:
+        return path.is_dir() and not any(EVENT_NAME.fullmatch(it.name) for it in path.iterdir())
+    except OSError:
+        return True  # the finder says what is wrong
 
 
 def _traces(path: Path) -> dict[str, Path]:
@@ -107,15 +104,7 @@ def _traces(path: Path) -> dict[str, Path]:
         return {path.name: path}
     if not path.is_dir():
         raise Stop(f"There is no file {path}.", UNREADABLE)
-    return {it.relative_to(path).as_posix(): it for it in sorted(path.rglob("*.json")) if _is_trace(it)}
-
-
-def _is_trace(path: Path) -> bool:
-    try:
-        with path.open("rb") as file:
-            return file.read(len(HEAD)) == HEAD
-    except OSError:
-        return False
+    return {it.relative_to(path).as_posix(): it for it in sorted(path.rglob("*.json")) if is_trace(it)}
 
 
 def _name(path: Path) -> str:

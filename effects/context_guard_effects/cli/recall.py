@@ -51,8 +51,8 @@ def command(
 ) -> None:
     """Print the original of an output or of an omitted exchange.
 
-    ID is the id from a [context-guard] note. With a SESSION of Pi it is that of a tool result or of a prompt, on any
-    branch; alone, that of an output in the store.
+    ID is the id from a [context-guard] note. With a SESSION it is that of a tool result or of a prompt, in one of Pi on
+    any branch; alone, that of an output in the store.
     """
     from returns.result import Failure, Success
 

@@ -32,7 +32,7 @@ def command(session: Path, page: Path, leaf: str | None, **how: Any) -> None:
         raise Stop(f"{session} would be written over: give another file than {page}", UNWRITABLE)
     source = open_session(session, leaf)
     distilled = judge_transcript(source.transcript, **how)
-    built = build_page(source.transcript, distilled.plan, distilled.settlement)
+    built = build_page(source.transcript, distilled.plan, distilled.settlement, source.recall_way("SESSION"))
     write_file(page, render_page(built))
     write(f"{page}: {plural(len(built.outputs), 'output')}. Open it in a browser.\n")
     check_answered(distilled)

@@ -6,9 +6,11 @@ from typing import Any
 
 from msgspec import Struct
 
+from context_guard.explain import Way
 from context_guard.formats.pi import to_transcript
 from context_guard.formats.pi_session import PiSession
 from context_guard.formats.signatures import HEAD_BYTES, detect_lines
+from context_guard.text import recall_call, shell_word
 from context_guard.transcript import Transcript
 from context_guard_effects.cli.exits import UNREADABLE, Stop
 from context_guard_effects.cli.nearest import nearest
@@ -17,6 +19,7 @@ from context_guard_effects.hosts.errors import HostError
 from context_guard_effects.hosts.pi import SessionFile, read_session
 
 FIRST_FEW = 8
+NOR_ANOTHER = "Nor does it look like a session of another host; `context-guard audit` finds those on the disk."
 
 
 class Source(Struct, frozen=True):
@@ -32,6 +35,11 @@ class Source(Struct, frozen=True):
             return frozenset(self.file.session.places)
         return frozenset(entry.id for entry in self.transcript.entries)
 
+    def recall_way(self, name: str) -> Way:
+        """How an original comes back: in Pi the model calls its tool, of another host's session it is a command.
+        `name`: of the session, as a shell takes it."""
+        return recall_call if self.file is not None else lambda id: f"context-guard recall {name} {shell_word(id)}"
+
 
 def open_session(path: Path, leaf: str | None, holding: str | None = None) -> Source:
     """The session in a file of any host, as an audit reads it; what is nobody's is refused as no session of Pi.
@@ -45,7 +53,7 @@ def open_session(path: Path, leaf: str | None, holding: str | None = None) -> So
     try:
         file = read_session(path)
     except HostError as error:
-        nor = "" if found is None else " Nor does it look like a session of another host."
+        nor = "" if found is None else f" {NOR_ANOTHER}"
         raise Stop(f"{error.message}{nor}", UNREADABLE) from error
     if leaf is not None and leaf not in file.session.places:
         last = [entry["id"] for entry in file.session.entries[-FIRST_FEW:]]
@@ -54,6 +62,15 @@ def open_session(path: Path, leaf: str | None, holding: str | None = None) -> So
     if said := _broken(file.session):
         warn(f"{path}: {said}")
     return Source(file=file, transcript=to_transcript(file.session, leaf))
+
+
+def other_host(path: Path) -> str:
+    """Name of the host of a session that is not Pi's; empty where it is Pi's, nobody's or cannot be read."""
+    try:
+        found = _read_others(path)
+    except Stop:
+        return ""
+    return found[0].host if found else ""
 
 
 def _read_others(path: Path) -> tuple[Transcript, ...] | None:

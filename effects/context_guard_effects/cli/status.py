@@ -11,6 +11,7 @@ from context_guard_effects.cli.output import write, write_json
 
 if TYPE_CHECKING:
     from context_guard.savings import Savings
+    from context_guard_effects.cli.sources import Source
 
 
 @click.command()
@@ -26,21 +27,23 @@ def command(session: Path, as_json: bool, leaf: str | None) -> None:
     from context_guard.status import status_lines
     from context_guard_effects.cli.sources import open_session
 
-    transcript = open_session(session, leaf).transcript
+    source = open_session(session, leaf)
+    transcript = source.transcript
     savings = count_savings(transcript)
     if as_json:
         write_json({"session": str(session), "leaf": transcript.head, **_plain(savings)})
     else:
-        write("".join(f"{line}\n" for line in [*status_lines(savings), _next(session, savings)]))
+        write("".join(f"{line}\n" for line in [*status_lines(savings), _next(session, source, savings)]))
 
 
-def _next(session: Path, savings: "Savings") -> str:
+def _next(session: Path, source: "Source", savings: "Savings") -> str:
     """What to run next, ready to be pasted."""
     from context_guard.printable import visible_line
 
     file = visible_line(shlex.quote(str(session)))
     if savings.last is None:
-        return f"Next: context-guard distill {file} shows what could go; it changes nothing without --write."
+        unless = " without --write" if source.file is not None else ""
+        return f"Next: context-guard distill {file} shows what could go; it changes nothing{unless}."
     return f"Why: context-guard explain {file} ID. The original: context-guard recall {file} ID."
 
 

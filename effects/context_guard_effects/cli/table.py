@@ -72,8 +72,9 @@ def below(distilled: Distilled) -> str:
     return "".join(f"{line}\n" for line in [*due, *bill_lines(distilled.settlement.gates)])
 
 
-def summary(distilled: Distilled, written: int | None) -> str:
-    """The total and what to do next, on one line. `written`: edits that were appended, None when none was to be."""
+def summary(distilled: Distilled, written: int | None, host: str) -> str:
+    """The total and what to do next, on one line. `written`: edits that were appended, None when none was to be;
+    `host`: whose session it is."""
     decisions = distilled.settlement.decisions
     if not decisions:
         return f"Nothing to do: {why_nothing(distilled.plan, distilled.settlement)}"
@@ -82,7 +83,9 @@ def summary(distilled: Distilled, written: int | None) -> str:
         return "Kept out of context: nothing. Every output stays, for the reason beside it; nothing was changed."
     saved = distilled.settlement.record.saved_chars
     total = f"Kept out of context: {saved:,} characters, about {format_chars(estimate_tokens(saved))} tokens"
-    if written is None:
+    if written is None and host != "pi":
+        done = f"Nothing was changed: a session of {visible_line(host)} has no room for edits."
+    elif written is None:
         done = f"Nothing was changed; add --write to append {plural(edits, 'edit')}."
     else:
         done = f"{plural(written, 'edit')} and the record were appended."

@@ -7,7 +7,7 @@ import msgspec
 from returns.result import Failure
 
 from context_guard.comparison_lines import Named, add_up, comparison_lines
-from context_guard.needs import Labels, read_labels
+from context_guard.needs import Labels, as_pairs, read_labels
 from context_guard.printable import visible_line
 from context_guard.saved_trace import Trace, decode_trace
 from context_guard_effects.cli.exits import UNREADABLE, Stop
@@ -61,5 +61,5 @@ def _session(each: Named) -> dict[str, Any]:
     plain: dict[str, Any] = msgspec.to_builtins(each.comparison)
     for change in plain["changes"]:
         for place, key in ((change, "gained"), (change, "lost"), (change["old"], "lines"), (change["new"], "lines")):
-            place[key] = [[start + 1, end] for start, end in place[key]]
+            place[key] = as_pairs(place[key])
     return {"name": visible_line(each.name), **plain}

@@ -135,7 +135,7 @@ def _check_kind(path: Path) -> None:
     if stat.S_ISDIR(mode):
         raise HostError(f"{path} is a directory: give one of the .jsonl files in it.")
     if not stat.S_ISREG(mode):
-        raise HostError(f"{path} is not a file: give a session file of Pi.")
+        raise HostError(f"{path} is not a file: give a session file.")
 
 
 def _check_writable(path: Path) -> None:

@@ -185,7 +185,8 @@
       option.hidden = !on.has(option.dataset.outcome) || (wanted !== "" && !text(option).includes(wanted));
       if (!option.hidden) shown.push(option);
     }
-    status.textContent = shown.length === options.length ? `${count(options.length)} outputs` : `${count(shown.length)} of ${count(options.length)} outputs`;
+    const all = `${count(options.length)} ${options.length === 1 ? "output" : "outputs"}`;
+    status.textContent = shown.length === options.length ? all : `${count(shown.length)} of ${all}`;
     if (!shown.includes(chosen)) choose(shown[0]);
     else mark();
   }

@@ -42,9 +42,8 @@ from context_guard.answers import Answer, Answered, Answers, Asked, ChoiceAnswer
 from context_guard.boundary import Boundary
 from context_guard.config import Config
 from context_guard.local_judge import JUDGE, judge_locally
-from context_guard.needs import as_ranges, without
+from context_guard.needs import as_pairs, as_ranges, without
 from context_guard.records import decode_record
-from context_guard.render import LineRanges
 from context_guard.requests import Request
 from context_guard.settings import apply_settings
 from context_guard.stages import Plan, Settlement, plan, settle
@@ -94,9 +93,9 @@ def plan_case(case: Toml) -> tuple[Transcript, Plan]:
     return transcript, plan(transcript, settings.config, boundary)
 
 
-def missing_lines(case: Toml, settlement: Settlement) -> dict[str, LineRanges]:
-    """Of what the case `needs`, the lines that the model is not shown, counted from 0."""
-    found: dict[str, LineRanges] = {}
+def missing_lines(case: Toml, settlement: Settlement) -> dict[str, list[list[int]]]:
+    """Of what the case `needs`, the lines that the model is not shown, written as there: [first, last] from 1."""
+    found: dict[str, list[list[int]]] = {}
     for name, lines in case.get("needs", {}).items():
         decision = next((it for it in settlement.decisions if it.entry_id == name), None)
         is_gone = any(name in (it.omitted or ()) for it in settlement.decisions)
@@ -104,7 +103,7 @@ def missing_lines(case: Toml, settlement: Settlement) -> dict[str, LineRanges]:
         shown = (decision.shown or () if decision else ()) if is_edited else None
         missing = () if shown is None else without(as_ranges(lines), shown)
         if missing:
-            found[name] = missing
+            found[name] = as_pairs(missing)
     return found
 
 

@@ -5,6 +5,7 @@ with a guard and without. A share is of that.
 """
 
 from collections import Counter
+from typing import Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -24,6 +25,12 @@ from context_guard.transcript import Model, Transcript, Usage
 LONG_PAUSE = 10
 """Minutes between prompts, for the one end of a band where a session holds no times; at the other the cache is warm."""
 UNIT_PRICE = 1e6
+PLAUSIBLE = 0.1
+"""Of the tokens that the texts of a session come to: what a provider has to have counted at least. Less is the usage of
+a stand-in, or a part of it."""
+
+Idle = Literal["", "put-off", "kept", "left-alone", "small"]
+"""Why a guard edits nothing: edits that do not pay, judged and needed, large but never judged, nothing large."""
 
 
 class Bill(Struct, frozen=True, rename="camel"):
@@ -76,7 +83,7 @@ class Audited(Struct, frozen=True, kw_only=True, rename="camel"):
     had_guard: bool
     """Whether a guard was at work in it. Its edits are taken out first."""
     recorded: Bill | None
-    """What the provider counted, where the session has it for every request, and no guard was at work."""
+    """What the session says that the provider counted, where it does for every request and no guard was at work."""
     without: Bill
     """The same as the simulation gives it."""
     with_guard: Bill
@@ -91,13 +98,21 @@ class Audited(Struct, frozen=True, kw_only=True, rename="camel"):
     edits: int
     passes: int
     """Passes that edited."""
+    idle: Idle
+    """Why there is no edit; empty where there is one."""
     remote_judge_dollars: float
     """What a remote judge would have taken; the embedded one takes none."""
 
     @property
+    def counted(self) -> Bill | None:
+        """What the provider counted, where that can be all of it."""
+        is_all = self.recorded is not None and self.recorded.tokens >= PLAUSIBLE * self.without.tokens
+        return self.recorded if is_all else None
+
+    @property
     def bill(self) -> float:
-        """In units: as recorded, else as simulated."""
-        return self.without.units if self.recorded is None else self.recorded.units
+        """In units: as counted, else as simulated."""
+        return self.without.units if self.counted is None else self.counted.units
 
     @property
     def kept_out_tokens(self) -> int:
@@ -140,6 +155,7 @@ def audit(transcript: Transcript, terms: Terms, judge: Judge) -> Audited:
         kept_out_chars=on.saved_chars,
         edits=on.edits,
         passes=on.editing,
+        idle=_idle(recording, on, terms.config),
         remote_judge_dollars=on.judge_dollars,
     )
 
@@ -147,6 +163,17 @@ def audit(transcript: Transcript, terms: Terms, judge: Judge) -> Audited:
 def _model(transcript: Transcript) -> Model | None:
     named = Counter(it.model for it in transcript.entries if it.model is not None and is_request(it))
     return named.most_common(1)[0][0] if named else transcript.model
+
+
+def _idle(recording: Recording, on: Replayed, config: Config) -> Idle:
+    if on.edits:
+        return ""
+    if on.deferring or on.refused:
+        return "put-off"
+    if on.judged:
+        return "kept"
+    sizes = (blocks_chars(it.raw) for it in recording.entries if it.role == "tool")
+    return "left-alone" if max(sizes, default=0) >= config.min_result_chars else "small"
 
 
 def _remembering(judge: Judge) -> Judge:

@@ -57,6 +57,8 @@ class Replayed(Struct, frozen=True):
     """Checkpoints that had too little to judge."""
     refused: int
     """Checkpoints that had enough, whose sum said no."""
+    judged: int
+    """Large outputs, each time that a pass judged one."""
     usages: tuple[Usage, ...]
 
 
@@ -65,7 +67,7 @@ class _Tally:
 
     def __init__(self) -> None:
         self.dollars = self.rerun_dollars = self.peak = 0.0
-        self.judge_chars = self.edits = self.saved_chars = 0
+        self.judge_chars = self.edits = self.saved_chars = self.judged = 0
         self.editing = self.deferring = self.not_due = self.refused = 0
 
 
@@ -120,6 +122,7 @@ class _Replay:
             deferring=tally.deferring,
             not_due=tally.not_due,
             refused=tally.refused,
+            judged=tally.judged,
             usages=tuple(self._usages),
         )
 
@@ -167,6 +170,7 @@ class _Replay:
         edits = sum(1 for draft in settled.drafts if not isinstance(draft, Append))
         tally.edits += edits
         tally.editing += edits > 0
+        tally.judged += sum(1 for item in settled.decisions if item.kind == "large")
         gates = (settled.gates.exchanges, settled.gates.early, settled.gates.edits)
         tally.deferring += any(gate is not None and not gate.allowed for gate in gates)
         checkpoint = planned.checkpoint

@@ -34,9 +34,11 @@ class Totals(Struct, frozen=True, kw_only=True, rename="camel"):
     without: Bill = Bill()
     with_guard: Bill = Bill()
     recorded: float = 0.0
-    """Units as the providers counted them, of the sessions that hold that …"""
+    """Units as the providers counted them, of the sessions that hold all of that …"""
     simulated: float = 0.0
     """… and units of the same sessions by the simulation."""
+    undercounted: int = 0
+    """Sessions that say of far fewer tokens than their texts have that they were all."""
     dearer: int = 0
     """Sessions that would have cost over 1 % more even without any extra step."""
     maybe_dearer: int = 0
@@ -93,8 +95,9 @@ def _add(total: Totals, one: Audited) -> Totals:
         unpriced=total.unpriced + (dollars is None),
         without=total.without + one.without,
         with_guard=total.with_guard + one.with_guard,
-        recorded=total.recorded + (0.0 if one.recorded is None else one.recorded.units),
-        simulated=total.simulated + (0.0 if one.recorded is None else one.without.units),
+        recorded=total.recorded + (0.0 if one.counted is None else one.counted.units),
+        simulated=total.simulated + (0.0 if one.counted is None else one.without.units),
+        undercounted=total.undercounted + (one.recorded is not None and one.counted is None),
         dearer=total.dearer + (one.low > MUCH),
         maybe_dearer=total.maybe_dearer + (one.high > MUCH),
         remote_judge_dollars=total.remote_judge_dollars + one.remote_judge_dollars,

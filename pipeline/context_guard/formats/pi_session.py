@@ -247,7 +247,7 @@ def _printed(version: Any) -> str:
     return json.dumps(version)[:20]
 
 
-_EMPTY = "The session is empty: give a session file that Pi has written to."
+_EMPTY = "The session is empty: give a session file that its host has written to."
 _NO_JSON = "This is not a Pi session: no line of it is JSON. Give a .jsonl file from Pi's sessions folder."
 _MARKED = (
     "The file begins with a byte order mark, and Pi does not open it. In a copy, save it as UTF-8 without a byte order "

@@ -8,7 +8,7 @@ from context_guard.answers import Answers
 from context_guard.config import Config
 from context_guard.decisions import Decision
 from context_guard.drafts import Omit
-from context_guard.explain import LEFT_ALONE, Earlier, Explanation, explain_all
+from context_guard.explain import LEFT_ALONE, Earlier, Explanation, Way, explain_all
 from context_guard.records import DEFERRED, Kind
 from context_guard.report.earlier_rows import align
 from context_guard.report.rows import MOST_CHARS, Row, find_rows, to_row, with_votes
@@ -68,14 +68,14 @@ class Output(Struct, frozen=True, rename="camel"):
     recall: str = ""
 
 
-def read_outputs(transcript: Transcript, plan: Plan, settlement: Settlement) -> Iterator[Output]:
+def read_outputs(transcript: Transcript, plan: Plan, settlement: Settlement, way: Way) -> Iterator[Output]:
     """Every tool output of the branch and every exchange that was judged, in the branch's order."""
     decisions = {item.entry_id: item for item in settlement.decisions}
     entries = {entry.id: entry for entry in transcript.entries}
     omitted = frozenset(draft.target for draft in settlement.drafts if isinstance(draft, Omit))
     seen = frozenset(entry.id for entry in shown(transcript))
     wanted = frozenset(entry.id for entry in transcript.entries if entry.role == "tool") | decisions.keys()
-    for told in explain_all(transcript, plan, settlement, wanted):
+    for told in explain_all(transcript, plan, settlement, wanted, way):
         entry, decision = entries[told.entry_id], decisions.get(told.entry_id)
         if decision is not None:
             yield _decided(told, decision, transcript, plan, settlement)

@@ -9,7 +9,7 @@ from msgspec import Struct
 from context_guard.answers import Unanswered
 from context_guard.bill import bill_lines
 from context_guard.config import Config
-from context_guard.explain import LEFT_ALONE
+from context_guard.explain import LEFT_ALONE, Way
 from context_guard.idle import why_nothing
 from context_guard.printable import visible
 from context_guard.report.chart import Chart, draw
@@ -18,7 +18,7 @@ from context_guard.report.timeline import Point, find_points
 from context_guard.savings import count_savings, format_cost
 from context_guard.settings import config_schema
 from context_guard.stages import Plan, Settlement
-from context_guard.text import estimate_tokens, format_chars, plural
+from context_guard.text import estimate_tokens, format_chars, plural, recall_call
 from context_guard.transcript import Transcript
 
 OUTCOMES = ("distilled", "removed", "kept", EDITED, LEFT_ALONE, COMPACTED)
@@ -54,8 +54,8 @@ class Page(Struct, frozen=True, rename="camel"):
     settings: tuple[Setting, ...]
 
 
-def build_page(transcript: Transcript, plan: Plan, settlement: Settlement) -> Page:
-    outputs = tuple(read_outputs(transcript, plan, settlement))
+def build_page(transcript: Transcript, plan: Plan, settlement: Settlement, way: Way = recall_call) -> Page:
+    outputs = tuple(read_outputs(transcript, plan, settlement, way))
     points = find_points(transcript, plan, settlement)
     found = [output.outcome for output in outputs]
     return Page(
