@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 FORMAT = "context-guard-trace"
 VERSION = 1
+HEAD = f'{{"format":"{FORMAT}"'.encode()
+"""With which the file of a trace begins."""
 
 
 class Trace(Struct, frozen=True):

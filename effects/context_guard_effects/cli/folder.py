@@ -8,7 +8,7 @@ from returns.result import Failure
 
 from context_guard.formats.transcripts import UNKNOWN
 from context_guard.printable import visible_line
-from context_guard.saved_trace import FORMAT, Trace
+from context_guard.saved_trace import HEAD, Trace
 from context_guard.text import plural
 from context_guard.transcript import Transcript
 from context_guard_effects.audit.reading import read_unit
@@ -18,7 +18,6 @@ from context_guard_effects.cli.output import warn
 from context_guard_effects.cli.sources import first_few, open_session
 from context_guard_effects.cli.traces import NAME, open_trace
 
-HEAD = f'{{"format":"{FORMAT}"'.encode()
 BESIDE_A_TRACE = "record.json"
 """What else `trace -o DIR` writes that looks like a document."""
 

@@ -18,7 +18,7 @@ from context_guard.local_judge import JUDGE, Settings, judge_locally
 from context_guard.needs import Labels
 from context_guard.requests import Request
 from context_guard.rerun import Stage, recorded, replan, resettle
-from context_guard.saved_trace import FORMAT, Trace, decode_trace
+from context_guard.saved_trace import HEAD, Trace, decode_trace
 from context_guard.settings import apply_settings
 from context_guard.stages import plan, settle
 from context_guard.transcript import Transcript
@@ -29,7 +29,6 @@ from context_guard_effects.fleet.run import Task
 from context_guard_effects.fleet.table import Columns, Row
 from context_guard_effects.fleet.urls import is_url
 
-HEAD = f'{{"format":"{FORMAT}"'.encode()
 LARGEST_TRACE = 512 * 1024 * 1024
 
 
