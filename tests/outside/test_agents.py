@@ -22,7 +22,8 @@ from outside.scripted_provider import Call, Request, ScriptedProvider, Turn
 pytestmark = pytest.mark.outside
 
 NEEDED = "def make_pool(size):  # the pool is made here"
-LOG = "\n".join([lines(150), NEEDED, lines(150)])
+LOG = "\n".join([lines(250), NEEDED, lines(250)])
+"""Large enough not to be kept as a small run; Claude Code cuts what is above 30,000 characters."""
 ANSWER = "make_pool makes the pool."
 SETTLED_SECONDS = 60.0
 
