@@ -2,8 +2,8 @@
 
     python sdk_loop.py API BASE_URL FILE RECALL
 
-Answers each prompt of stdin, one a line, with one line. Its tool `read` gives FILE, its tool `recall` runs the command
-RECALL (JSON) with an id. It streams; the history stays raw, as that of every agent.
+Answers each prompt of stdin, one a line, with one line. Its tool `show_log` gives FILE, its tool `recall` runs the
+command RECALL (JSON) with an id. It streams; the history stays raw, as that of every agent.
 """
 
 import json
@@ -17,7 +17,7 @@ PARAMETERS = {"type": "object", "properties": {"id": {"type": "string"}}}
 
 
 def tool(name: str, arguments: dict[str, Any]) -> str:
-    if name == "read":
+    if name == "show_log":
         return Path(FILE).read_text()
     command = [*json.loads(RECALL), arguments["id"]]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
@@ -28,7 +28,7 @@ def anthropic_turn(messages: list[Any]) -> str | None:
     from anthropic import Anthropic
 
     client = Anthropic(api_key="dummy", base_url=BASE_URL)
-    tools: Any = [{"name": name, "input_schema": PARAMETERS} for name in ("read", "recall")]
+    tools: Any = [{"name": name, "input_schema": PARAMETERS} for name in ("show_log", "recall")]
     with client.messages.stream(model="scripted", max_tokens=99, messages=messages, tools=tools) as stream:
         message = stream.get_final_message()
     messages.append({"role": "assistant", "content": [block.to_dict() for block in message.content]})
@@ -45,7 +45,7 @@ def chat_turn(messages: list[Any]) -> str | None:
     from openai import OpenAI
 
     client = OpenAI(api_key="dummy", base_url=f"{BASE_URL}/v1")
-    functions = [{"name": name, "parameters": PARAMETERS} for name in ("read", "recall")]
+    functions = [{"name": name, "parameters": PARAMETERS} for name in ("show_log", "recall")]
     tools: Any = [{"type": "function", "function": function} for function in functions]
     done = client.chat.completions.create(model="scripted", messages=messages, tools=tools)
     message = done.choices[0].message
@@ -62,7 +62,7 @@ def responses_turn(messages: list[Any]) -> str | None:
     from openai import OpenAI
 
     client = OpenAI(api_key="dummy", base_url=f"{BASE_URL}/v1")
-    tools: Any = [{"type": "function", "name": name, "parameters": PARAMETERS} for name in ("read", "recall")]
+    tools: Any = [{"type": "function", "name": name, "parameters": PARAMETERS} for name in ("show_log", "recall")]
     with client.responses.stream(model="scripted", input=messages, tools=tools, store=False) as stream:
         response = stream.get_final_response()
     items = [item.to_dict() for item in response.output]

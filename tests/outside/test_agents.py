@@ -170,7 +170,7 @@ def test_a_loop_over_an_sdk_sees_the_replacement_and_recalls_the_original(
         base = f"{url}/{api.partition('-')[0]}"
         script = Path(__file__).with_name("sdk_loop.py")
         command = [programs["python"], str(script), api, base, str(agent_home.work / "log.txt"), json.dumps(recall)]
-        play(provider, Call("read", {}), lambda id: Call("recall", {"id": id}))
+        play(provider, Call("show_log", {}), lambda id: Call("recall", {"id": id}))
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         with subprocess.Popen(command, env=agent_home.environment(), text=True, **pipes) as loop:  # type: ignore[call-overload]
             assert loop.stdin is not None
