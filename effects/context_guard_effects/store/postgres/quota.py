@@ -32,4 +32,4 @@ def forget_places(db: Db) -> None:
 
 def _is_full(db: Db, values: dict[str, object]) -> bool:
     counted = "SELECT count(*) >= %(limit)s FROM context_guard.quota WHERE name = %(name)s AND time = %(time)s"
-    return db.execute(counted, values).fetchone() == (True,)
+    return bool(db.execute(counted, values).fetchone() == (True,))
