@@ -1,1 +1,1 @@
-"""Real outside parts, on loopback only: what they do with what the guard writes. Run with `pytest -m outside`."""
+"""Real outside parts, on loopback only: what they do with what the guard writes. Run with `pytest -n 0 -m outside`."""
