@@ -37,6 +37,10 @@ def test_batches_are_the_units_in_their_order(sizes: list[int]) -> None:
     assert all(len(it) == 1 or sum(unit.size for unit in it) <= BATCH_BYTES for it in batches)
 
 
+def test_every_figure_of_an_audit_has_a_column() -> None:
+    assert set(COLUMNS.values()) <= {str, int, float, bool}
+
+
 def double(item: int) -> int:
     return 2 * item
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from types import UnionType
-from typing import IO, Any, Union, get_args, get_origin, get_type_hints
+from typing import IO, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from msgspec import Struct
 
@@ -123,7 +123,10 @@ def _schema(columns: Columns) -> Any:
 
 
 def _bare(hint: Any) -> Any:
-    """Without `| None`."""
+    """Without `| None`; one of some words is a text."""
+    if get_origin(hint) is Literal:
+        (kind,) = {type(it) for it in get_args(hint)}
+        return kind
     if get_origin(hint) in (Union, UnionType):
         (only,) = (it for it in get_args(hint) if it is not type(None))
         return only

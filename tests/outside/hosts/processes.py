@@ -19,6 +19,9 @@ from context_guard_effects.testing import (
 )
 from context_guard_effects.testing.hosts import AT_ANY_COST, NEEDLE
 
+UNANSWERED = "unanswered, what they ask about is kept"
+"""The one problem that these conversations meet: of the judge that never answers."""
+
 
 class Saved(Conversation, Protocol):
     def save(self) -> Any:
