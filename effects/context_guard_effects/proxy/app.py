@@ -58,6 +58,7 @@ class Proxy:
         self.parts = parts
         self._bodies = trio.CapacityLimiter(BODIES)
         self.open_requests = 0
+        parts.notes.metrics.open.set_function(lambda: self.open_requests)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         notes = self.parts.notes
@@ -84,12 +85,10 @@ class Proxy:
             return
         asked = _read(scope, named, self._settings.upstreams)
         self.open_requests += 1
-        self.parts.notes.metrics.open.inc()
         try:
             await self._ask(asked, receive, send)
         finally:
             self.open_requests -= 1
-            self.parts.notes.metrics.open.dec()
 
     async def _ask(self, asked: Asked, receive: Receive, send: Send) -> None:
         """Of the upstream. Raises Refused and HungUp."""

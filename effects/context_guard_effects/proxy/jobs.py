@@ -107,7 +107,7 @@ async def _run(job: Job, store: Store, judge: Judge, config: Config) -> Done:
             return Done(answer=answer, is_elsewhere=True)
         if job.now is None and _is_judged(await trio.to_thread.run_sync(store.find, ids), answer, job.phase):
             return Done(answer=answer)
-        return await _judge(job, Means(store, codec, judge, config), messages, answer)
+        return await _judge(job, body, Means(store, codec, judge, config), messages, answer)
 
 
 def _is_judged(log: tuple[LoggedPass, ...], answer: str, phase: Phase) -> bool:
@@ -131,8 +131,7 @@ async def _claimed(store: Store, answer: str) -> AsyncIterator[bool]:
                 await trio.to_thread.run_sync(release)
 
 
-async def _judge(job: Job, means: Means, messages: list[Any], answer: str) -> Done:
-    body: dict[str, Any] = json.loads(job.body)
+async def _judge(job: Job, body: dict[str, Any], means: Means, messages: list[Any], answer: str) -> Done:
     config = means.config
     request = read_request(job.api, {**body, list_key(job.api): []}).unwrap()
     expires = job.answered + prices_for(request.model).ttl_ms + AFTER_EXPIRY_MS

@@ -42,8 +42,7 @@ def note_request(notes: Notes, asked: Asked) -> None:
     told = rewritten.conversation
     if told is not None and told.answer:
         notes.settler.came(told.answer)
-        is_judged = told.is_judged or notes.settler.knows(told.answer)
-        if told.starts_run and told.has_results and not is_judged:
+        if told.starts_run and told.has_results and not notes.settler.knows(told.answer):
             notes.settler.add(_job(notes, asked, None, "run-end"))
 
 

@@ -37,8 +37,6 @@ class Conversation(Struct, frozen=True):
     model: str
     path: frozenset[str]
     """Ids of its entries."""
-    is_judged: bool
-    """Whether the store has a pass of the run that the last answer ended."""
 
 
 class Rewritten(Struct, frozen=True):
@@ -80,7 +78,7 @@ class Rewriter:
         if isinstance(opened, str):
             return Rewritten(data, why=opened)
         log = await self._log.find(opened.ids)
-        conversation = _told(opened, log)
+        conversation = _told(opened)
         if not log and not (self._pins and route.api == "anthropic"):
             return Rewritten(data, conversation=conversation)
         return await trio.to_thread.run_sync(self._write, opened, log, data, conversation, limiter=self._limiter)
@@ -122,16 +120,14 @@ def _size(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
-def _told(opened: Opened, log: tuple[LoggedPass, ...]) -> Conversation:
+def _told(opened: Opened) -> Conversation:
     answers = [place for place, message in enumerate(opened.read) if message.role == "assistant"]
     last = next((message.role for message in reversed(opened.read) if message.role != "system"), "")
-    answer = opened.ids[answers[-1]] if answers else ""
     return Conversation(
         root=opened.ids[0] if opened.ids else "",
-        answer=answer,
+        answer=opened.ids[answers[-1]] if answers else "",
         starts_run=last == "user",
         has_results=any(message.role == "tool" for message in opened.read),
         model=opened.model,
         path=frozenset(opened.ids),
-        is_judged=bool(answer) and any(logged.witness == answer for logged in log),
     )
