@@ -90,6 +90,13 @@ def check_conversation(provider: Provider, tape: Tape, seen: Seen) -> None:
     check_fork(provider, host, log, seen)
 
 
+def after_a_run(provider: Provider, tape: Tape) -> Host:
+    host = provider.host(tape)
+    for _ in run(host):
+        pass
+    return host
+
+
 def check_reading(provider: Provider, host: Host) -> None:
     """Ids are unique, the same after a reload, and the same however much follows."""
     messages = host.messages
@@ -309,9 +316,7 @@ def test_a_request_that_goes_on_from_a_known_one_is_read_as_any_other(provider: 
     @given(tapes)
     def check(data: bytes) -> None:
         tape = Tape(data)
-        host = provider.host(tape)
-        for _ in run(host):
-            pass
+        host = after_a_run(provider, tape)
         before = host.messages[: tape.pick(host.complete)]
         if before and tape.below(3) == 0:  # a fork, or a mark that has moved on
             before = [*before[:-1], {**before[-1], "content": [{"type": "text", "text": "another"}]}]
@@ -343,9 +348,7 @@ def test_a_request_keeps_its_bytes_up_to_the_first_edit(provider: Provider, inde
     @given(tapes)
     def check(data: bytes) -> None:
         tape = Tape(data)
-        host = provider.host(tape)
-        for _ in run(host):
-            pass
+        host = after_a_run(provider, tape)
         body = {"model": "m", key: host.messages, "stream": True}
         raw = json.dumps(body, indent=indent, ensure_ascii=True).encode()
         opened, spans = open_body(raw, key).unwrap()

@@ -12,13 +12,13 @@ from collections.abc import Collection, Iterator
 from datetime import timedelta
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Self
 
 from msgspec import Struct, structs
 
 from context_guard.edit_log import LoggedPass, RawOutput
 from context_guard_effects.store.blobs import get_blob
 from context_guard_effects.store.clock import Clock, now_ms
+from context_guard_effects.store.closing import Closing
 from context_guard_effects.store.connect import connect, connect_memory, telling, transaction
 from context_guard_effects.store.encoding import check_output, check_pass, encode_pass, find_needed
 from context_guard_effects.store.faults import find_faults
@@ -49,7 +49,7 @@ def memory_store(now: Clock = now_ms) -> "SqliteStore":
     return SqliteStore(None, now)
 
 
-class SqliteStore:
+class SqliteStore(Closing):
     """See `Store` for what each call promises."""
 
     def __init__(self, path: Path | None, now: Clock) -> None:
@@ -119,16 +119,6 @@ class SqliteStore:
         if opened.pid == os.getpid():
             with opened.lock:
                 opened.db.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def __del__(self) -> None:
-        if hasattr(self, "_opened"):
-            self.close()
 
     @contextlib.contextmanager
     def _session(self) -> Iterator[sqlite3.Connection]:

@@ -8,7 +8,6 @@ import contextlib
 import os
 from collections.abc import Callable, Collection, Iterator
 from datetime import timedelta
-from typing import Self
 
 import psycopg
 from msgspec import Struct
@@ -16,6 +15,7 @@ from msgspec import Struct
 from context_guard.edit_log import LoggedPass, RawOutput
 from context_guard.hidden import ways_back
 from context_guard_effects.store.clock import Clock
+from context_guard_effects.store.closing import Closing
 from context_guard_effects.store.encoding import check_output, check_pass, decode_pass, encode_pass, find_needed
 from context_guard_effects.store.place import Server
 from context_guard_effects.store.port import Expired, Purged, StoredSession, StoreError, StoreStatus
@@ -58,7 +58,7 @@ class _Opened(Struct, frozen=True):
     pid: int
 
 
-class PostgresStore:
+class PostgresStore(Closing):
     """See `Store` for what each call promises."""
 
     def __init__(self, server: Server, now: Clock) -> None:
@@ -136,16 +136,6 @@ class PostgresStore:
         if not self._closed and self._opened.pid == os.getpid():
             self._opened.pool.close()
         self._closed = True
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def __del__(self) -> None:
-        if hasattr(self, "_opened"):
-            self.close()
 
     @contextlib.contextmanager
     def _session(self) -> Iterator[Db]:
