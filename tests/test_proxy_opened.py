@@ -8,11 +8,13 @@ import trio
 from context_guard.cache.marks import read_marks
 from context_guard.edit_log import LoggedPass, RawOutput, Replaced
 from context_guard.formats.message_list import edits_in_force, fit
+from context_guard.formats.opened import Opened
+from context_guard.formats.pinned import Edited
 from context_guard.proxy_routes import Guarded
 from context_guard.validate import validate_anthropic
 from context_guard_effects.proxy.applied import AppliedLog
-from context_guard_effects.proxy.opened import RECENT, Opened, Recent
 from context_guard_effects.proxy.pins import Pins
+from context_guard_effects.proxy.recent import RECENT, Recent
 from context_guard_effects.proxy.rewrite import Rewriter
 from context_guard_effects.store import memory_store
 from context_guard_effects.testing import answer, call, messages, prompt, result
@@ -46,7 +48,7 @@ def run(number: int) -> list[Any]:
 def placed(pins: Pins, request: Opened, *log: LoggedPass) -> tuple[list[int], list[Json]]:
     """The messages that carry a mark, and what is sent."""
     changes = fit(request.read, request.ids, edits_in_force(request.ids, log))
-    sent = pins.place(request, request.codec.write(request.messages, request.read, changes), changes, log)
+    sent = pins.place(Edited(request, log, changes, request.codec.write(request.messages, request.read, changes)))
     marks = [mark.path for mark in read_marks({**request.body, "messages": sent})]
     return [int(path[1]) for path in marks if path[0] == "messages"], sent
 

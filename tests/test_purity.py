@@ -85,7 +85,10 @@ ORDER = (
 
 LEVELS = {name: level for level, names in enumerate(ORDER) for name in names}
 JSON_HOLDERS = {
+    "context_guard.formats.opened.Opened",
     "context_guard.formats.pi_session.PiSession",
+    "context_guard.formats.pinned.Edited",
+    "context_guard.formats.pinned.Pinned",
     "context_guard.cache.breakpoints.Placement",
     "context_guard.cost.prompt.Prompt",
     "context_guard.doctor.chart.Chart",

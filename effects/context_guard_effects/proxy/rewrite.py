@@ -9,13 +9,15 @@ from msgspec import Struct
 
 from context_guard.edit_log import LoggedPass
 from context_guard.formats.message_list import Changes, Message, edits_in_force, fit
+from context_guard.formats.opened import Opened
+from context_guard.formats.pinned import Edited
 from context_guard.formats.splice import splice
 from context_guard.proxy_routes import Guarded
 from context_guard.transcript import text_of
 from context_guard_effects.checked import Checked
 from context_guard_effects.proxy.applied import AppliedLog
-from context_guard_effects.proxy.opened import Opened, Recent
 from context_guard_effects.proxy.pins import Pins
+from context_guard_effects.proxy.recent import Recent
 from context_guard_effects.settling import check_edited
 
 THREADS = 2
@@ -85,31 +87,31 @@ class Rewriter:
 
     def _write(self, opened: Opened, log: tuple[LoggedPass, ...], data: bytes, conversation: Conversation) -> Rewritten:
         """In a thread. Raises ValueError where the provider would refuse what comes of it."""
-        edited, changes = self._edited(opened, log)
-        sent = edited
+        edited = self._edited(opened, log)
+        sent = edited.messages
         if self._pins is not None and opened.api == "anthropic":
-            sent = self._pins.place(opened, edited, changes, log)
+            sent = self._pins.place(edited)
         if sent is opened.messages:
             return Rewritten(data, conversation=conversation)
-        body = splice(opened.spans, opened.messages, sent)
         return Rewritten(
-            body, len(changes), _kept_out(opened.read, changes), sent is not edited, conversation=conversation
+            splice(opened.spans, opened.messages, sent),
+            edits=len(edited.changes),
+            kept_out=_kept_out(opened.read, edited.changes),
+            is_pinned=sent is not edited.messages,
+            conversation=conversation,
         )
 
-    def _edited(self, opened: Opened, log: tuple[LoggedPass, ...]) -> tuple[list[Json], Changes]:
-        """The messages with the edits that hold, and those."""
+    def _edited(self, opened: Opened, log: tuple[LoggedPass, ...]) -> Edited:
         edits = edits_in_force(opened.ids, log)
         changes = fit(opened.read, opened.ids, edits)
-        if not changes:
-            return opened.messages, changes
         sent = opened.codec.write(opened.messages, opened.read, changes)
         with self._lock:
-            is_known = self._checked.covers(opened.ids, edits)
+            is_known = not changes or self._checked.covers(opened.ids, edits)
         if not is_known:
             check_edited(opened.codec, opened.messages, sent)
             with self._lock:
                 self._checked.add(opened.ids, edits)
-        return sent, changes
+        return Edited(opened, log, changes, sent)
 
 
 def _kept_out(read: tuple[Message, ...], changes: Changes) -> int:
