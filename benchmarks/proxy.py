@@ -11,6 +11,7 @@ import argparse
 import contextlib
 import json
 import os
+import random
 import shlex
 import socket
 import subprocess
@@ -374,6 +375,7 @@ async def reply(stream: trio.SocketStream, is_stream: bool) -> None:
         await stream.send_all(sent % (len(SHORT), SHORT))
         return
     await stream.send_all(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n")
+    await trio.sleep(random.random() * 0.1)  # models do not speak in step
     while True:
         await stream.send_all(b"%x\r\n%s\r\n" % (len(EVENT), EVENT))
         await trio.sleep(0.1)

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 from apply import apply
 from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import strategies as st
 from message_lists import PROVIDERS, Host, Json, Provider, run
 from random_passes import Judge, read_config
 from transcripts import Tape, tapes
@@ -18,7 +19,6 @@ from context_guard.config import Config
 from context_guard.drafts import Draft, Replace
 from context_guard.edit_log import LoggedPass, Pinned, Restored
 from context_guard.formats.codec import apply_edits
-from context_guard.formats.message import name_entries
 from context_guard.formats.message_list import (
     edits_in_force,
     entry_ids,
@@ -26,8 +26,10 @@ from context_guard.formats.message_list import (
     raw_outputs,
     to_transcript,
 )
+from context_guard.formats.opened import Opened, name_list, open_list
 from context_guard.formats.request_body import list_key
 from context_guard.formats.splice import open_body, splice
+from context_guard.proxy_routes import Api
 from context_guard.recall import recall
 from context_guard.records import Phase as PassPhase
 from context_guard.stages import plan, settle
@@ -40,6 +42,7 @@ CASES = settings(
     phases=[Phase.generate, Phase.shrink],
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
+TEXTS = st.text(st.characters(categories=["L", "P", "Cc", "Cs", "Z"]))
 
 
 class Seen(msgspec.Struct):
@@ -304,12 +307,18 @@ def printed(value: Any) -> str:
     return json.dumps(value)
 
 
+def opened(api: Api, data: bytes, *known: Opened) -> Opened:
+    body, spans = open_list(api, data, known).unwrap()
+    return name_list(api, body, spans, known).unwrap()
+
+
 @pytest.mark.parametrize("provider", PROVIDERS, ids=lambda it: it.name)
 @pytest.mark.parametrize("indent", [None, 1])
 def test_a_request_that_goes_on_from_a_known_one_is_read_as_any_other(provider: Provider, indent: int | None) -> None:
     """Whatever was opened before: a shorter list, a fork, one with other marks; only its own objects are made anew."""
     key = list_key(provider.name)
     shared: list[int] = []
+    again: list[int] = []
 
     @seed(9)
     @settings(CASES, max_examples=60)
@@ -321,20 +330,19 @@ def test_a_request_that_goes_on_from_a_known_one_is_read_as_any_other(provider: 
         if before and tape.below(3) == 0:  # a fork, or a mark that has moved on
             before = [*before[:-1], {**before[-1], "content": [{"type": "text", "text": "another"}]}]
         known = json.dumps({"stream": True, key: before}, indent=indent).encode()
-        opened, spans = open_body(known, key).unwrap()
+        first = opened(provider.name, known)
         raw = json.dumps({"model": "m", key: host.messages}, indent=indent).encode()
-        plain, where = open_body(raw, key).unwrap()
-        found, same = open_body(raw, key, [(opened[key], spans)]).unwrap()
-        assert (found, same) == (plain, where)
-        shared.append(sum(one is other for one, other in zip(found[key], opened[key], strict=False)))
+        found = opened(provider.name, raw, first)
+        assert found == opened(provider.name, raw)
+        assert found.read == provider.codec.read(host.messages).unwrap()
+        shared.append(sum(one is other for one, other in zip(found.messages, first.messages, strict=False)))
         if len(before) and before[-1] == host.messages[len(before) - 1]:
             assert shared[-1] == len(before)
-        named = name_entries(provider.codec.read(opened[key]).unwrap())
-        read = provider.codec.read(found[key]).unwrap()
-        assert name_entries(read, named) == name_entries(read)
+        again.append(sum(one is other for one, other in zip(found.read, first.read, strict=False)))
 
     check()
     assert max(shared) > 5
+    assert max(again) > 5
 
 
 @pytest.mark.parametrize("provider", PROVIDERS, ids=lambda it: it.name)
@@ -368,7 +376,30 @@ def test_a_request_keeps_its_bytes_up_to_the_first_edit(provider: Provider, inde
     check()
 
 
-@pytest.mark.parametrize("data", [b"[]", b"{", b'{"messages": 3}', b'{"input": []}', b'{"messages": [1}', b"\xff", b""])
+@pytest.mark.parametrize(
+    "data",
+    [
+        *(b"[]", b"{", b'{"messages": 3}', b'{"input": []}', b'{"messages": [1}', b"\xff", b""),
+        *(b'{"messages": [], "a": %s}' % it for it in (b"NaN", b"-Infinity", b"1e999")),
+    ],
+)
 def test_a_body_without_the_list_is_sent_as_it_is(data: bytes) -> None:
     """What is no request with this list is nothing that a guard could edit."""
     assert open_body(data, "messages").failure().message.endswith("send it as it is.")
+
+
+@seed(10)
+@settings(CASES, max_examples=100)
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXTS,
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
+        max_leaves=20,
+    )
+)
+def test_a_changed_message_is_printed_as_what_it_is(value: Any) -> None:
+    """Numbers of any size and precision, halves of surrogate pairs: no value becomes another one."""
+    data = b'{"messages": [0, 1], "stream": true}'
+    _, spans = open_body(data, "messages").unwrap()
+    printed = json.loads(splice(spans, [0, 1], [0, value]))
+    assert repr({"messages": [0, value], "stream": True}) == repr(printed)

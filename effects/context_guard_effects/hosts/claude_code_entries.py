@@ -48,4 +48,4 @@ def _told(message: Message, line: Line) -> Message:
     return structs.replace(message, time=milliseconds(line.get("timestamp")), role="note" if is_note else message.role)
 
 
-CODEC: Codec[Line] = Codec("claude-code", read, write, lambda _: (), find_image, "anthropic-messages")
+CODEC: Codec[Line] = Codec("claude-code", read, write, lambda _: (), find_image, api="anthropic-messages")

@@ -15,6 +15,10 @@ from context_guard_effects.proxy.worker import Setup, Worker
 from context_guard_effects.store import Place, given_as, open_store
 
 
+SWITCH_SECONDS = 0.001
+"""How long a thread that edits a request may keep the interpreter from the one that hands on what streams by."""
+
+
 class Start(Struct, frozen=True):
     host: str
     port: int
@@ -27,6 +31,7 @@ class Start(Struct, frozen=True):
 
 def run(start: Start) -> None:
     """Until an interrupt, or until what is on the way has been answered after a request to terminate."""
+    sys.setswitchinterval(SWITCH_SECONDS)
     trio.run(_run, start)
 
 

@@ -12,7 +12,7 @@ from returns.result import Result
 from context_guard.edit_log import RawImage
 from context_guard.formats.errors import FormatError
 from context_guard.formats.fitting import Changes, Texts
-from context_guard.formats.message import Message
+from context_guard.formats.message import NOT_BEGUN, Begun, Message, call_names
 from context_guard.formats.parts import (
     Json,
     as_object,
@@ -30,8 +30,9 @@ from context_guard.formats.values import json_text, string
 from context_guard.transcript import AnyBlock, Image, Model, Opaque, Text, Thinking, ToolCall, ToolResult, Usage
 
 
-def read(messages: list[Any]) -> Result[tuple[Message, ...], FormatError]:
-    return read_objects(messages, "messages").map(lambda found: tuple(_entries(found)))
+def read(messages: list[Any], begun: Begun = NOT_BEGUN) -> Result[tuple[Message, ...], FormatError]:
+    """`begun`: what is not read once more."""
+    return read_objects(messages, "messages").map(lambda found: (*begun.entries, *_entries(found, begun)))
 
 
 def write(messages: list[Any], found: tuple[Message, ...], changes: Changes) -> list[Any]:
@@ -56,9 +57,9 @@ def find_image(messages: list[Any], image: Image) -> RawImage | None:
     return _raw_image(part.get("source")) if isinstance(part, dict) else None
 
 
-def _entries(messages: list[Json]) -> Iterator[Message]:
-    names: dict[str, str] = {}
-    for place, message in enumerate(messages):
+def _entries(messages: list[Json], begun: Begun) -> Iterator[Message]:
+    names = call_names(begun.entries)
+    for place, message in enumerate(messages[begun.count :], begun.count):
         match message.get("role"):
             case "assistant":
                 entry = _answer(message, str(place))

@@ -10,7 +10,7 @@ from context_guard.edit_log import RawImage
 from context_guard.formats import anthropic, openai_chat, openai_responses
 from context_guard.formats.errors import FormatError
 from context_guard.formats.fitting import Changes, Edits, fit
-from context_guard.formats.message import Message, entry_ids
+from context_guard.formats.message import Begun, Message, entry_ids
 from context_guard.transcript import Image
 from context_guard.validate import Problem, validate_anthropic, validate_openai_chat, validate_openai_responses
 
@@ -30,6 +30,8 @@ class Codec(Struct, Generic[Item], frozen=True):
     """What the provider would refuse of a list."""
     find_image: Callable[[list[Item], Image], RawImage | None]
     """The data of an image that `read` found."""
+    read_on: Callable[[list[Item], Begun], Result[tuple[Message, ...], FormatError]] | None = None
+    """`read`, from behind what is read already; None for a host whose lists are read as a whole."""
     api: str = ""
     """The wire, as models name it: it decides how an edit hits the cache."""
 
@@ -41,6 +43,7 @@ CODECS: dict[Provider, Codec[dict[str, Any]]] = {
         anthropic.write,
         validate_anthropic,
         anthropic.find_image,
+        anthropic.read,
         "anthropic-messages",
     ),
     "openai-chat": Codec(
@@ -49,6 +52,7 @@ CODECS: dict[Provider, Codec[dict[str, Any]]] = {
         openai_chat.write,
         validate_openai_chat,
         openai_chat.find_image,
+        openai_chat.read,
         "openai-completions",
     ),
     "openai-responses": Codec(
@@ -57,6 +61,7 @@ CODECS: dict[Provider, Codec[dict[str, Any]]] = {
         openai_responses.write,
         validate_openai_responses,
         openai_responses.find_image,
+        openai_responses.read,
         "openai-responses",
     ),
 }

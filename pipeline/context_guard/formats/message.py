@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from hashlib import sha256
 
 import msgspec
@@ -70,6 +70,22 @@ class Read(Struct, frozen=True):
     """Its cache breakpoints (Anthropic), in reading order."""
 
 
+class Begun(Struct, frozen=True):
+    """The entries of a list's first messages, where those were read before."""
+
+    entries: tuple[Message, ...] = ()
+    count: int = 0
+    """Messages that they stand for: the next entry begins with the message at this place."""
+
+
+NOT_BEGUN = Begun()
+
+
+def call_names(entries: Iterable[Message]) -> dict[str, str]:
+    """Id of each call → name of its tool."""
+    return {call.id: call.name for entry in entries if entry.role == "assistant" for call in calls_of(entry.blocks)}
+
+
 class Named(Struct, frozen=True):
     """Messages, and what each is told by."""
 
@@ -120,7 +136,8 @@ def name_entries(messages: Sequence[Message], known: Named | None = None) -> Nam
 def _shared(messages: Sequence[Message], known: Sequence[Message]) -> int:
     """With how many equal messages both begin."""
     pairs = enumerate(zip(messages, known, strict=False))
-    return next((place for place, (one, other) in pairs if one != other), min(len(messages), len(known)))
+    differs = (place for place, (one, other) in pairs if one is not other and one != other)
+    return next(differs, min(len(messages), len(known)))
 
 
 def _said(message: Message, before: str) -> str:

@@ -13,7 +13,7 @@ from returns.result import Result
 from context_guard.edit_log import RawImage
 from context_guard.formats.errors import FormatError
 from context_guard.formats.fitting import Changes, Texts
-from context_guard.formats.message import Message
+from context_guard.formats.message import NOT_BEGUN, Begun, Message, call_names
 from context_guard.formats.parts import (
     Json,
     as_object,
@@ -38,10 +38,10 @@ TEXT_OUTPUTS = ("function_call_output", "custom_tool_call_output")
 TEXT_PARTS = ("input_text", "output_text", "text")
 
 
-def read(messages: list[Any] | str) -> Result[tuple[Message, ...], FormatError]:
-    """A bare text is one user message."""
+def read(messages: list[Any] | str, begun: Begun = NOT_BEGUN) -> Result[tuple[Message, ...], FormatError]:
+    """A bare text is one user message. `begun`: what is not read once more."""
     items = [{"role": "user", "content": messages}] if isinstance(messages, str) else messages
-    return read_objects(items, "input").map(lambda found: tuple(_entries(found)))
+    return read_objects(items, "input").map(lambda found: (*begun.entries, *_entries(found, begun)))
 
 
 def write(messages: list[Any], found: tuple[Message, ...], changes: Changes) -> list[Any]:
@@ -59,9 +59,10 @@ def find_image(messages: list[Any], image: Image) -> RawImage | None:
     return _raw_image(listed(item.get("output", item.get("content")))[index])
 
 
-def _entries(items: list[Json]) -> Iterator[Message]:
-    names: dict[str, str] = {}
-    for is_answer, group in groupby(enumerate(items), lambda numbered: _role(numbered[1]) == "assistant"):
+def _entries(items: list[Json], begun: Begun) -> Iterator[Message]:
+    names = call_names(begun.entries)
+    numbered = enumerate(items[begun.count :], begun.count)
+    for is_answer, group in groupby(numbered, lambda pair: _role(pair[1]) == "assistant"):
         if not is_answer:
             for place, item in group:
                 yield _entry(item, place, names)

@@ -1,5 +1,6 @@
 """A request's body, opened: most requests are another one and a little more, and then only that is read."""
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from typing import Any
 
@@ -8,7 +9,8 @@ from returns.result import Failure, Result, Success
 
 from context_guard.formats.codec import CODECS, Codec, Provider
 from context_guard.formats.errors import FormatError
-from context_guard.formats.message import Message, Named, name_entries
+from context_guard.formats.message import NOT_BEGUN, Begun, Message, Named, name_entries
+from context_guard.formats.parts import places_of
 from context_guard.formats.request_body import list_key
 from context_guard.formats.splice import Spans, open_body
 
@@ -51,7 +53,8 @@ def open_list(api: Provider, data: bytes, known: Sequence[Opened]) -> Result[tup
 def name_list(api: Provider, body: Json, spans: Spans, known: Sequence[Opened]) -> Result[Opened, FormatError]:
     messages = body[list_key(api)]
     before = nearest(messages, known)
-    match CODECS[api].read(messages):
+    read_on = CODECS[api].read_on
+    match read_on(messages, _begun(messages, before)) if read_on else CODECS[api].read(messages):
         case Success(tuple() as read):
             named = name_entries(read, before.named if before is not None else None)
             return Success(Opened(api, body, messages, spans, named))
@@ -59,6 +62,17 @@ def name_list(api: Provider, body: Json, spans: Spans, known: Sequence[Opened]) 
             return Failure(error)
         case other:
             raise TypeError(f"the codec gave {other!r}")
+
+
+def _begun(messages: list[Json], before: Opened | None) -> Begun:
+    """What a request before said with the same objects; all but its last entry, which may go on in the next message."""
+    if before is None:
+        return NOT_BEGUN
+    shared = _shared(messages, before.messages)
+    places = [places_of(it.src)[0] for it in before.read]
+    last = next((at for at in reversed(places) if at.stop <= shared), range(0))
+    count = bisect_left(places, last.start, key=lambda at: at.start)
+    return Begun(before.read[:count], last.start)
 
 
 def nearest(messages: list[Json], known: Sequence[Opened]) -> Opened | None:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from hashlib import sha256
 from typing import Any
 
@@ -99,6 +100,7 @@ def with_texts(content: Any, texts: Texts, kind: str = "text") -> Any:
     return [*parts[:-1], {**parts[-1], "cache_control": marks[-1]}] if marks else parts
 
 
+@lru_cache(4096)
 def places_of(src: str) -> tuple[range, range | None]:
     """The messages, and of a single one the blocks, that an entry stands for."""
     message, _, blocks = src.partition("/")
