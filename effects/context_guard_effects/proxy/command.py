@@ -14,7 +14,6 @@ from context_guard_effects.proxy.server import Plan, serve
 from context_guard_effects.proxy.worker import Setup, Worker
 from context_guard_effects.store import Place, given_as, open_store
 
-
 SWITCH_SECONDS = 0.001
 """How long a thread that edits a request may keep the interpreter from the one that hands on what streams by."""
 
