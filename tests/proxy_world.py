@@ -333,6 +333,7 @@ def running(
     config: Config = AT_ANY_COST,
     run: Run | None = None,
     now: Clock | None = None,
+    http2: bool = False,
     **settings: Any,
 ) -> Iterator[World]:
     """A proxy with one upstream."""
@@ -342,7 +343,7 @@ def running(
     given = Settings(
         upstreams=settings.pop("upstreams", None) or (read_upstream(f"fake={own.url}"),), config=config, **settings
     )
-    plan = Plan(given, kept, run or run_here(kept, judge or KeepJudge("NEEDLE"), config), Log(log))
+    plan = Plan(given, kept, run or run_here(kept, judge or KeepJudge("NEEDLE"), config), Log(log), http2)
     with start_blocking_portal("trio") as portal:
         ended, (url, proxy) = portal.start_task(_serve, plan, now)
         world = World(url, own, kept, proxy, log)
