@@ -103,6 +103,9 @@ class Framing:
         return self._take(len(wanted))
 
     def _take(self, count: int) -> bytes:
+        if count == len(self._buffer):  # without moving what is left
+            taken, self._buffer = bytes(self._buffer), bytearray()
+            return taken
         taken = bytes(self._buffer[:count])
         del self._buffer[:count]
         return taken
