@@ -1,5 +1,6 @@
 """The proxy as a program: its socket, its signals, its end."""
 
+import gc
 import signal
 import sys
 import time
@@ -17,6 +18,9 @@ from context_guard_effects.store import Place, given_as, open_store
 SWITCH_SECONDS = 0.001
 """How long a thread that edits a request may keep the interpreter from the one that hands on what streams by."""
 
+COLLECT = (20_000, 20, 20)
+"""The collector's thresholds: requests are large and leave no cycles, so it need not look often."""
+
 
 class Start(Struct, frozen=True):
     host: str
@@ -31,6 +35,8 @@ class Start(Struct, frozen=True):
 def run(start: Start) -> None:
     """Until an interrupt, or until what is on the way has been answered after a request to terminate."""
     sys.setswitchinterval(SWITCH_SECONDS)
+    gc.freeze()  # modules stay: a collection that looks at them too keeps every request waiting
+    gc.set_threshold(*COLLECT)
     trio.run(_run, start)
 
 

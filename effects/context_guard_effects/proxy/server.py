@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import trio
 from hypercorn.config import Config as ServerConfig
+from hypercorn.events import Closed, RawData
 from hypercorn.trio.tcp_server import TCPServer
 from hypercorn.trio.worker_context import WorkerContext
 from hypercorn.typing import ConnectionState
@@ -104,7 +105,7 @@ async def serve(
 async def _accept(
     app: Any, config: ServerConfig, context: WorkerContext, metrics: Metrics, stream: trio.SocketStream
 ) -> None:
-    await TCPServer(app, config, context, ConnectionState({}), _Framed(stream, metrics))  # type: ignore[arg-type]
+    await _Server(app, config, context, ConnectionState({}), _Framed(stream, metrics))  # type: ignore[arg-type]
 
 
 def _server_config() -> ServerConfig:
@@ -116,6 +117,19 @@ def _server_config() -> ServerConfig:
     config.keep_alive_timeout = KEEP_ALIVE_SECONDS
     config.keep_alive_max_requests = 1_000_000
     return config
+
+
+class _Server(TCPServer):
+    """One request at a time on a connection, so what is sent needs no lock."""
+
+    async def protocol_send(self, event: Any) -> None:
+        if isinstance(event, RawData):
+            try:
+                await self.stream.send_all(event.data)
+            except (trio.BrokenResourceError, trio.ClosedResourceError):
+                await self.protocol.handle(Closed())
+        else:
+            await super().protocol_send(event)
 
 
 class _Framed:

@@ -1,14 +1,18 @@
-"""The way to a provider: the one module that holds an HTTP client."""
+"""The way to a provider: the one module that holds an HTTP client, httpx over httpcore."""
 
 import re
 import socket
 import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
+from urllib.request import getproxies
 
+import httpcore
 import httpx
 import trio
 from msgspec import Struct
+
+from context_guard_effects.proxy.sockets import Direct
 
 HOP_BY_HOP = frozenset(
     {
@@ -21,6 +25,11 @@ CONNECT_SECONDS = 15.0
 CLOSE_SECONDS = 1.0
 IDLE_CONNECTIONS = 100
 IDLE_SECONDS = 30.0
+LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+FAILURES = (
+    *(httpx.TransportError, httpx.StreamError, httpx.InvalidURL, httpx.TooManyRedirects),
+    *(httpcore.NetworkError, httpcore.ProtocolError, httpcore.TimeoutException, httpcore.UnsupportedProtocol),
+)
 RESERVED = ("healthz", "metrics", "context-guard")
 """First segments of the proxy's own addresses."""
 _NAME = re.compile(r"[a-z][a-z0-9-]*")
@@ -78,12 +87,13 @@ class Client:
         limits = httpx.Limits(
             max_connections=None, max_keepalive_connections=IDLE_CONNECTIONS, keepalive_expiry=IDLE_SECONDS
         )
+        direct = Direct(context, limits, self._http2)
         # What the environment says about proxies holds for providers, never for this machine.
-        direct = httpx.AsyncHTTPTransport(verify=context, limits=limits, http2=self._http2)
+        places = [*(f"all://{host}" for host in LOOPBACK), *([] if "all" in getproxies() else ["all://"])]
         self._client = httpx.AsyncClient(
             timeout=httpx.Timeout(None, connect=CONNECT_SECONDS),  # a model may think for long; the agent gives up
             limits=limits,
-            mounts={f"all://{host}": direct for host in ("127.0.0.1", "localhost", "[::1]")},
+            mounts=dict.fromkeys(places, direct),
             http2=self._http2,
             verify=context,
         )
@@ -141,7 +151,7 @@ class telling:
         return None
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: object) -> None:
-        if isinstance(error, httpx.TransportError | httpx.StreamError | httpx.InvalidURL | httpx.TooManyRedirects):
+        if isinstance(error, FAILURES):
             raise UpstreamError(_reason(error)) from None
 
 
