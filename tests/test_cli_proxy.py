@@ -1,11 +1,8 @@
 """`context-guard proxy` and `watch` as programs."""
 
-import contextlib
 import json
 import os
 import signal
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -16,14 +13,13 @@ from typing import Any
 import httpx
 import pytest
 from command_line import complaint, guard
-from proxy_world import Provider, Turn, body_of, events, result_of, streamed, until
+from proxy_program import ROOT, judged, send, started
+from proxy_world import Provider, Turn, events, result_of, streamed, until
 
 from context_guard.text import MARKER
 from context_guard_effects.store import open_store
 from context_guard_effects.testing import made_output, noted_id
 
-ROOT = Path(__file__).resolve().parents[1]
-ENV = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "pipeline"), str(ROOT / "effects")])}
 ANSWER = Turn("The needle is in src/one/part_142.py, line 142.")
 OUTPUT = made_output("one", 1_000)
 """The embedded judge leaves a smaller run as it is."""
@@ -33,30 +29,6 @@ RUN: list[dict[str, Any]] = [
     *result_of("anthropic", "call_1", OUTPUT),
 ]
 NEXT = [*RUN, *ANSWER.message("anthropic"), {"role": "user", "content": "Thanks. And?"}]
-
-
-@contextlib.contextmanager
-def started(provider: Provider, store: Path, *more: str) -> Iterator[tuple[subprocess.Popen[str], httpx.Client]]:
-    command = [sys.executable, "-m", "context_guard_effects", "proxy", "--listen", "127.0.0.1:0"]
-    command += ["--upstream", f"fake={provider.url}", "--store", str(store), "--set", "runEndBreakEven=false", *more]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ENV)
-    try:
-        assert process.stdout is not None
-        address = process.stdout.readline().strip()
-        with httpx.Client(base_url=address, timeout=30, trust_env=False) as client:
-            yield process, client
-    finally:
-        process.terminate()
-        process.communicate(timeout=30)
-
-
-def send(client: httpx.Client, messages: list[dict[str, Any]]) -> httpx.Response:
-    return client.post("/fake/v1/messages", json=body_of("anthropic", messages))
-
-
-def judged(client: httpx.Client) -> list[Any]:
-    found: list[Any] = client.get("/context-guard/status").json()["judged"]
-    return found
 
 
 @pytest.fixture
@@ -70,13 +42,13 @@ def provider() -> Iterator[Provider]:
 def test_a_proxy_that_is_killed_goes_on_with_the_same_edits(provider: Provider, tmp_path: Path) -> None:
     """kill -9 in the middle of a conversation: its successor sends the same bytes, and recall has the original."""
     store = tmp_path / "store.db"
-    with started(provider, store) as (process, client):
+    with started(provider, "--store", str(store)) as (process, client):
         send(client, RUN)
         until(lambda: judged(client))
         send(client, NEXT)
         process.send_signal(signal.SIGKILL)
         process.wait()
-    with started(provider, store) as (_, client):
+    with started(provider, "--store", str(store)) as (_, client):
         send(client, NEXT)
         shown = watch(str(client.base_url))
     _, before, after = (asked.body for asked in provider.asked)
@@ -100,7 +72,7 @@ def children_of(pid: int) -> list[int]:
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="only here a process's children are told")
 def test_what_judges_may_die(provider: Provider, tmp_path: Path) -> None:
     """Requests go on, the problem is told, and the next pass has a new process."""
-    with started(provider, tmp_path / "store.db", "--quiet") as (process, client):
+    with started(provider, "--store", str(tmp_path / "store.db"), "--quiet") as (process, client):
         send(client, RUN)
         until(lambda: judged(client))
         for child in children_of(process.pid):
@@ -112,7 +84,7 @@ def test_what_judges_may_die(provider: Provider, tmp_path: Path) -> None:
 
 
 def test_it_ends_when_it_is_told_to(provider: Provider, tmp_path: Path) -> None:
-    with started(provider, tmp_path / "store.db") as (process, client):
+    with started(provider, "--store", str(tmp_path / "store.db")) as (process, client):
         assert "ok\n" == client.get("/healthz").text
         process.terminate()
         assert 0 == process.wait(timeout=30)
@@ -128,7 +100,7 @@ def test_it_ends_when_what_is_on_the_way_has_come(provider: Provider, tmp_path: 
         go_on.wait(20)
 
     provider.script[:] = [streamed(pieces, then=wait)]
-    with started(provider, tmp_path / "store.db") as (process, client), ThreadPoolExecutor(1) as agent:
+    with started(provider, "--store", str(tmp_path / "store.db")) as (process, client), ThreadPoolExecutor(1) as agent:
         reply = agent.submit(send, client, RUN)
         assert begun.wait(20)
         process.terminate()

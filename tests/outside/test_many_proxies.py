@@ -10,10 +10,12 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import httpx
 import needs_postgres  # noqa: F401
 import pytest
 import trio
 from msgspec import Struct
+from proxy_program import ENV, send, started
 from proxy_world import Asked, Provider, Turn, World, plain, result_of, running, until, whole
 from returns.result import Result
 
@@ -132,6 +134,54 @@ def stays(bodies: list[bytes]) -> bool:
     """As the agent sent it until the edits hold, and with the same bytes ever after."""
     edited = [MARKER in body.decode() for body in bodies]
     return edited == sorted(edited) and len(set(bodies)) <= 2
+
+
+class Long(Conversation, frozen=True):
+    """With an output that the embedded judge cuts."""
+
+    @property
+    def run(self) -> list[dict[str, Any]]:
+        *asked, _ = super().run
+        return [*asked, *result_of("anthropic", "call_1", made_output(self.name, 1_000))]
+
+
+def test_a_hundred_conversations_over_two_programs_of_which_one_is_killed(place: Server) -> None:
+    """kill -9 in the middle: what it was judging or had yet to judge is judged by the other or by its successor, once,
+    and both send every conversation with the same bytes."""
+    named = {**ENV, **environment(), "CONTEXT_GUARD_STORE": given_as(place)}
+    provider = Provider()
+    provider.script[:] = [plain(whole("anthropic", ANSWER))]
+    conversations = [Long(f"c{n}") for n in range(100)]
+    with open_store(place) as store, started(provider, env=named) as (_, stays_up):
+        with started(provider, env=named) as (process, dies):
+            for at, conversation in enumerate(conversations[:50]):
+                send((dies, stays_up)[at % 2], conversation.run)
+            until(lambda: store.status().passes >= 5)
+            process.kill()
+            process.wait()
+        with started(provider, env=named) as (_, successor):
+            ways = stays_up, successor
+            for at, conversation in enumerate(conversations[50:]):
+                send(ways[at % 2], conversation.run)
+            for start in range(0, len(conversations), 10):  # those of which a queue had no room, or was lost
+                for at, conversation in enumerate(conversations[start : start + 10]):
+                    assert 200 == send(ways[at % 2], conversation.next).status_code
+                until(lambda: not any(queued(client) for client in ways))
+            for conversation in conversations:
+                for client in ways:
+                    assert 200 == send(client, conversation.next).status_code
+        assert () == store.check()
+        assert 100 == store.status().passes
+    sent = bodies_of(provider.asked)
+    assert 100 == len(sent)
+    assert [] == [bodies for bodies in sent if len(set(bodies[-2:])) != 1 or MARKER not in bodies[-1].decode()]
+    assert [] == [bodies for bodies in sent if not stays(bodies)]
+    provider.close()
+
+
+def queued(client: httpx.Client) -> int:
+    found: int = client.get("/context-guard/status").json()["queued"]
+    return found
 
 
 CLAIMING = """
