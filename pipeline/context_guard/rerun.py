@@ -4,7 +4,7 @@ Everything before that stage is the trace's. A recorded answer counts only for t
 the request asks about something else now, there is no answer, and that keeps everything.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Literal, get_args
 
 from msgspec.structs import replace
@@ -22,13 +22,18 @@ STAGES: tuple[Stage, ...] = get_args(Stage)
 CHANGED = "the recorded answer is to another request"
 
 
-def rerun(trace: Trace, config: Config, start: Stage = "span") -> Trace:
-    """The pass with these settings and the recorded answers."""
-    planned = replan(trace, config, start)
-    return resettle(trace, config, planned, recorded(trace, planned), start)
+Ask = Callable[[tuple[Request, ...], Config], Asked]
+"""Puts the requests before a judge."""
 
 
-def replan(trace: Trace, config: Config, start: Stage) -> Plan:
+def rerun(trace: Trace, config: Config, start: Stage = "span", ask: Ask | None = None) -> Trace:
+    """The pass with these settings; without anybody to ask, with the recorded answers."""
+    planned = _replan(trace, config, start)
+    asked = recorded(trace, planned) if ask is None else ask(planned.requests, config)
+    return _resettle(trace, config, planned, asked, start)
+
+
+def _replan(trace: Trace, config: Config, start: Stage) -> Plan:
     """The plan, made again from that stage on."""
     config = for_phase(config, trace.plan.phase)
     if start == "span":
@@ -66,7 +71,7 @@ def asks_the_same(one: Request, other: Request) -> bool:
     return _substance(one) == _substance(other)
 
 
-def resettle(trace: Trace, config: Config, planned: Plan, asked: Asked, start: Stage) -> Trace:
+def _resettle(trace: Trace, config: Config, planned: Plan, asked: Asked, start: Stage) -> Trace:
     """The whole pass, once the requests have been answered. From `drafts` on the keep sets are the trace's."""
     kept = trace.settlement.keep_sets
     settled = settle_kept(planned, asked, kept) if start == "drafts" else settle(planned, asked)

@@ -18,6 +18,7 @@ from context_guard.config import Config
 from context_guard.local_judge import Settings
 from context_guard.records import Phase
 from context_guard.requests import Request
+from context_guard.rerun import Ask
 from context_guard.saved_trace import Trace
 from context_guard.silence import tell_reason, tell_silence
 from context_guard.transcript import Transcript
@@ -58,11 +59,16 @@ def trace_transcript(
     return Trace(transcript, config, made.plan, made.asked, made.settlement)
 
 
-def ask_again(requests: tuple[Request, ...], judge: Judge, config: Config) -> Asked:
-    """The requests of a pass that was planned before."""
-    with _progress() as on_progress:
-        limiter = trio.CapacityLimiter(config.concurrency)
-        return trio.run(partial(ask_all, requests, judge, config.timeout_ms, limiter, on_progress))
+def ask_judge(name: str | None) -> Ask:
+    """The judge of that name, for the requests of a pass that was planned before."""
+
+    def ask(requests: tuple[Request, ...], config: Config) -> Asked:
+        judge = choose_judge(name, config)
+        with _progress() as on_progress:
+            limiter = trio.CapacityLimiter(config.concurrency)
+            return trio.run(partial(ask_all, requests, judge, config.timeout_ms, limiter, on_progress))
+
+    return ask
 
 
 def run_pass(transcript: Transcript, config: Config, judge: Judge, boundary: Boundary) -> Distilled:

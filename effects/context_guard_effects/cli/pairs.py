@@ -7,12 +7,12 @@ from typing import Any
 import click
 
 from context_guard.formats.signatures import EVENT_NAME
-from context_guard.rerun import recorded, replan, resettle
+from context_guard.rerun import rerun
 from context_guard.saved_trace import Trace
 from context_guard.text import plural
 from context_guard_effects.cli.exits import UNREADABLE, Stop
 from context_guard_effects.cli.folder import Named, is_trace, read_folder
-from context_guard_effects.cli.judging import ask_again, check_answered, choose_judge, trace_transcript
+from context_guard_effects.cli.judging import ask_judge, check_answered, trace_transcript
 from context_guard_effects.cli.output import warn
 from context_guard_effects.cli.settings import read_settings
 from context_guard_effects.cli.sources import first_few, open_session
@@ -77,12 +77,7 @@ def pair_with_itself(
 
 def _again(old: Trace, settings: tuple[str, ...], judge: str | None, is_traced: bool) -> Trace:
     config = read_settings(None, settings, old.config)
-    planned = replan(old, config, "span")
-    if is_traced and judge is None:
-        asked = recorded(old, planned)
-    else:
-        asked = ask_again(planned.requests, choose_judge(judge, config), config)
-    new = resettle(old, config, planned, asked, "span")
+    new = rerun(old, config, ask=None if is_traced and judge is None else ask_judge(judge))
     check_answered(new)
     return new
 

@@ -63,10 +63,10 @@ def command(
 
     from context_guard.comparison import compare
     from context_guard.comparison_lines import Named
-    from context_guard.rerun import recorded, replan, resettle
+    from context_guard.rerun import rerun
     from context_guard.saved_trace import encode_trace
     from context_guard_effects.cli.comparing import Spread
-    from context_guard_effects.cli.judging import ask_again, check_answered, choose_judge
+    from context_guard_effects.cli.judging import ask_judge, check_answered
     from context_guard_effects.cli.settings import DEFAULTS, read_settings
     from context_guard_effects.cli.traces import open_trace, print_comparison
 
@@ -81,11 +81,7 @@ def command(
         ctx.exit(DIFFERENT if changed else 0)
     old = open_trace(Path(trace))
     config = read_settings(config_file, settings, DEFAULTS if config_file else old.config)
-    planned = replan(old, config, start)
-    asked = (
-        recorded(old, planned) if judge is None else ask_again(planned.requests, choose_judge(judge, config), config)
-    )
-    new = resettle(old, config, planned, asked, start)
+    new = rerun(old, config, start, None if judge is None else ask_judge(judge))
     if output is not None:
         write_file(output, encode_trace(new))
     is_changed = print_comparison((Named(trace, compare(old, new)),), as_json, sys.maxsize if with_lines else 0)

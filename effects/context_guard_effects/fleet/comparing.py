@@ -17,7 +17,7 @@ from context_guard.formats.transcripts import UNKNOWN
 from context_guard.local_judge import JUDGE, Settings, judge_locally
 from context_guard.needs import Labels
 from context_guard.requests import Request
-from context_guard.rerun import Stage, recorded, replan, resettle
+from context_guard.rerun import Stage, rerun
 from context_guard.saved_trace import HEAD, Trace, decode_trace
 from context_guard.settings import apply_settings
 from context_guard.stages import plan, settle
@@ -169,9 +169,7 @@ def _judged(transcript: Transcript, config: Config, boundary: Boundary) -> Trace
 
 def _again(old: Trace, how: How, asks: bool) -> Trace:
     config = apply_settings(json.loads(how.changes), how.base or old.config).config
-    planned = replan(old, config, how.start)
-    asked = _asked(planned.requests, config) if asks else recorded(old, planned)
-    return resettle(old, config, planned, asked, how.start)
+    return rerun(old, config, how.start, _asked if asks else None)
 
 
 def _asked(requests: tuple[Request, ...], config: Config) -> Asked:
