@@ -44,6 +44,7 @@ class Judged(Struct, frozen=True):
     saved_chars: int
     waits: bool
     judge: str
+    costs: tuple[str, ...]
     decisions: tuple[Decision, ...]
 
 
@@ -85,6 +86,7 @@ class Dashboard:
                     saved_chars=done.saved_chars,
                     waits=done.waits,
                     judge=done.judge,
+                    costs=done.costs,
                     decisions=done.decisions[-DECISIONS:],
                 )
             )
