@@ -20,7 +20,7 @@ from context_guard_effects.audit.summary import Gathered, summarize
 from context_guard_effects.audit.units import Unit
 from context_guard_effects.audit.work import Outcome, audit_unit
 from context_guard_effects.fleet.auditing import COLUMNS, audit_rows, read_outcomes
-from context_guard_effects.fleet.engine import BATCH, BATCH_BYTES, cut_batches
+from context_guard_effects.fleet.engine import BATCH, BATCH_BYTES, Mapped, cut_batches
 from context_guard_effects.fleet.urls import is_url, to_place
 
 EXAMPLE = Path(__file__).resolve().parents[1] / "docs" / "examples" / "pi-search.jsonl"
@@ -64,15 +64,16 @@ def drained(pulled: list[int], batches: Iterable[tuple[int, ...]]) -> Iterable[t
 def test_an_item_that_kills_its_process_costs_no_other() -> None:
     """The batch is tried again, then its items one by one; batches behind it go on."""
     batches = [tuple(range(at, at + 2)) for at in (0, 12, 20)]
-    found = dict(LocalEngine(2).map(double_or_die, batches, minus))
-    assert {it: tuple(-13 if one == 13 else 2 * one for one in it) for it in batches} == found
+    found = {batch: it for batch, *it in LocalEngine(2).map(Mapped(double_or_die, minus, sum), batches)}
+    wanted = {it: tuple(-13 if one == 13 else 2 * one for one in it) for it in batches}
+    assert {it: [outcomes, sum(outcomes)] for it, outcomes in wanted.items()} == found
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_batches_are_taken_a_few_ahead(jobs: int) -> None:
     """Whatever their number: memory stays flat."""
     pulled: list[int] = []
-    running = LocalEngine(jobs).map(double, drained(pulled, ((it,) for it in range(10**9))), minus)
+    running = LocalEngine(jobs).map(Mapped(double, minus, sum), drained(pulled, ((it,) for it in range(10**9))))
     ahead = []
     for done, _ in enumerate(running):
         ahead.append(len(pulled) - done)

@@ -21,7 +21,7 @@ from recorded_sessions import Turn, claude_code, codex, opencode_file, write_all
 from shared_data import needs_shared
 
 from context_guard_effects.fleet.dask_engine import open_dask
-from context_guard_effects.fleet.engine import FleetError, Unlisted
+from context_guard_effects.fleet.engine import FleetError, Mapped, Unlisted
 from context_guard_effects.fleet.folders import open_folder
 from context_guard_effects.fleet.objects import find_objects
 from context_guard_effects.fleet.table import encode_part, read_rows, write_table
@@ -112,8 +112,9 @@ def test_an_item_that_kills_its_worker_costs_no_other() -> None:
     """Dask gives its batch up after some workers; alone, and item by item, only that one is lost."""
     batches = [tuple(range(at, at + 3)) for at in range(0, 21, 3)]
     with open_dask(None, 2) as engine:
-        found = dict(engine.map(double_or_die, batches, minus))
-    assert {it: tuple(-13 if one == 13 else 2 * one for one in it) for it in batches} == found
+        found = {batch: it for batch, *it in engine.map(Mapped(double_or_die, minus, sum), batches)}
+    wanted = {it: tuple(-13 if one == 13 else 2 * one for one in it) for it in batches}
+    assert {it: [outcomes, sum(outcomes)] for it, outcomes in wanted.items()} == found
 
 
 def test_a_cluster_of_the_user_does_the_work(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from command_line import guard
@@ -28,7 +29,7 @@ BUCKET = "s3://sessions"
 
 
 @pytest.fixture
-def s3(monkeypatch: pytest.MonkeyPatch) -> Iterator[s3fs.S3FileSystem]:
+def s3(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """With one bucket, found as a user's would be: by the environment."""
     server = moto_server.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()
@@ -51,7 +52,7 @@ def s3(monkeypatch: pytest.MonkeyPatch) -> Iterator[s3fs.S3FileSystem]:
 @pytest.mark.parametrize(
     "engine", [("--jobs", "1"), ("--jobs", "2"), ("--engine", "dask", "--jobs", "1")], ids=" ".join
 )
-def test_a_bucket_is_audited_as_a_folder_is(engine: tuple[str, ...], s3: s3fs.S3FileSystem, tmp_path: Path) -> None:
+def test_a_bucket_is_audited_as_a_folder_is(engine: tuple[str, ...], s3: Any, tmp_path: Path) -> None:
     """By this process, by others and by a cluster. The table goes there too; the same command finds it done, and audits
     what has changed since."""
     folder = tmp_path / "in"
@@ -75,7 +76,7 @@ def test_a_bucket_is_audited_as_a_folder_is(engine: tuple[str, ...], s3: s3fs.S3
     assert count + 1 == json.loads(run(*words))["total"]["sessions"]
 
 
-def test_a_bucket_that_is_not_there_is_told(s3: s3fs.S3FileSystem) -> None:
+def test_a_bucket_that_is_not_there_is_told(s3: Any) -> None:
     found = guard("audit", "s3://nobody/in")
     assert 3 == found.exit_code
     assert "s3://nobody/in" in found.output

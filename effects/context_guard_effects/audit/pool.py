@@ -3,7 +3,7 @@
 import multiprocessing
 import os
 import signal
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing
@@ -13,7 +13,7 @@ from itertools import chain, islice
 from context_guard.cost.audit import Terms
 from context_guard_effects.audit.units import Problem, Unit
 from context_guard_effects.audit.work import Outcome, audit_unit
-from context_guard_effects.fleet.engine import Batch, Done, Engine, Item, run_batch
+from context_guard_effects.fleet.engine import Batch, Done, Engine, Finished, Item, Mapped, Packed, run_batch, unpacked
 
 WAITING = 2
 """Batches handed out ahead, for each process."""
@@ -47,15 +47,13 @@ def audit_all(units: Iterable[Unit], terms: Terms, jobs: int) -> Generator[Outco
     left = in_turn(list(units), jobs)
     engine = LocalEngine(jobs if len(left) > 1 else 1)
     with closing(audit_over(engine, ((unit,) for unit in left), terms)) as finished:
-        for _, outcomes in finished:
+        for _, outcomes, _ in finished:
             yield from outcomes
 
 
-def audit_over(
-    engine: Engine, batches: Iterable[Batch[Unit]], terms: Terms
-) -> Generator[tuple[Batch[Unit], tuple[Outcome, ...]]]:
+def audit_over(engine: Engine, batches: Iterable[Batch[Unit]], terms: Terms) -> Finished[Unit, Outcome, None]:
     """Every batch with its outcomes, in the order in which they get done."""
-    return engine.map(partial(audit_unit, terms=terms), batches, killed)
+    return engine.map(Mapped(partial(audit_unit, terms=terms), killed, unpacked), batches)
 
 
 def killed(unit: Unit) -> Outcome:
@@ -68,37 +66,35 @@ class LocalEngine:
     def __init__(self, jobs: int) -> None:
         self._jobs = jobs
 
-    def map(
-        self, work: Callable[[Item], Done], batches: Iterable[Batch[Item]], died: Callable[[Item], Done]
-    ) -> Generator[tuple[Batch[Item], tuple[Done, ...]]]:
+    def map(self, task: Mapped[Item, Done, Packed], batches: Iterable[Batch[Item]]) -> Finished[Item, Done, Packed]:
         if self._jobs <= 1:
             for batch in batches:
-                yield batch, run_batch(work, batch)
+                yield batch, *run_batch(task, batch)
             return
         left = iter(batches)
         first = next(left, None)
         while first is not None:
             suspects: list[Batch[Item]] = []
-            yield from _shared(chain([first], left), work, self._jobs, suspects)
+            yield from _shared(chain([first], left), task, self._jobs, suspects)
             for batch in suspects:
-                yield batch, _alone(batch, work, died)
+                yield batch, *_alone(batch, task)
             first = next(left, None)
 
 
 def _shared(
-    left: Iterator[Batch[Item]], work: Callable[[Item], Done], jobs: int, suspects: list[Batch[Item]]
-) -> Iterator[tuple[Batch[Item], tuple[Done, ...]]]:
+    left: Iterator[Batch[Item]], task: Mapped[Item, Done, Packed], jobs: int, suspects: list[Batch[Item]]
+) -> Iterator[tuple[Batch[Item], tuple[Done, ...], Packed]]:
     """Until all are done or a process dies; `suspects` then holds what was being worked on."""
     executor = _executor(jobs)
-    running: dict[Future[tuple[Done, ...]], Batch[Item]] = {}
+    running: dict[Future[tuple[tuple[Done, ...], Packed]], Batch[Item]] = {}
     try:
-        _fill(executor, running, left, work, jobs, suspects)
+        _fill(executor, running, left, task, jobs, suspects)
         while running:
             done, _ = wait(running, return_when=FIRST_COMPLETED)
             for future in done:
-                outcomes = future.result()
-                yield running.pop(future), outcomes
-            _fill(executor, running, left, work, jobs, suspects)
+                outcomes, packed = future.result()
+                yield running.pop(future), outcomes, packed
+            _fill(executor, running, left, task, jobs, suspects)
     except BrokenProcessPool:
         suspects += running.values()
     except BaseException:
@@ -111,39 +107,38 @@ def _shared(
 
 def _fill(
     executor: ProcessPoolExecutor,
-    running: dict[Future[tuple[Done, ...]], Batch[Item]],
+    running: dict[Future[tuple[tuple[Done, ...], Packed]], Batch[Item]],
     left: Iterator[Batch[Item]],
-    work: Callable[[Item], Done],
+    task: Mapped[Item, Done, Packed],
     jobs: int,
     suspects: list[Batch[Item]],
 ) -> None:
     for batch in islice(left, jobs * WAITING - len(running)):
         try:
-            running[executor.submit(run_batch, work, batch)] = batch
+            running[executor.submit(run_batch, task, batch)] = batch
         except BrokenProcessPool:
             suspects.append(batch)
             raise
 
 
-def _alone(batch: Batch[Item], work: Callable[[Item], Done], died: Callable[[Item], Done]) -> tuple[Done, ...]:
+def _alone(batch: Batch[Item], task: Mapped[Item, Done, Packed]) -> tuple[tuple[Done, ...], Packed]:
     """Once more as a whole, then item by item: only those that a process dies of are lost."""
     with _executor(1) as executor:
         try:
-            return executor.submit(run_batch, work, batch).result()
+            return executor.submit(run_batch, task, batch).result()
         except BrokenProcessPool:
-            if len(batch) == 1:
-                return (died(batch[0]),)
-    return tuple(_one_by_one(batch, work, died))
+            outcomes = (task.died(batch[0]),) if len(batch) == 1 else tuple(_one_by_one(batch, task))
+    return outcomes, task.pack(outcomes)
 
 
-def _one_by_one(batch: Batch[Item], work: Callable[[Item], Done], died: Callable[[Item], Done]) -> Iterator[Done]:
+def _one_by_one(batch: Batch[Item], task: Mapped[Item, Done, Packed]) -> Iterator[Done]:
     executor = _executor(1)
     try:
         for item in batch:
             try:
-                yield executor.submit(work, item).result()
+                yield executor.submit(task.work, item).result()
             except BrokenProcessPool:
-                yield died(item)
+                yield task.died(item)
                 executor.shutdown()
                 executor = _executor(1)
     finally:

@@ -123,7 +123,7 @@ def _audited(units: "list[Unit]", problems: "list[Problem]", terms: "Terms", by:
     finished = (
         audit_all(newest, terms, by)
         if isinstance(by, int)
-        else (it for _, outcomes in audit_over(by, cut_batches(newest), terms) for it in outcomes)
+        else (it for _, outcomes, _ in audit_over(by, cut_batches(newest), terms) for it in outcomes)
     )
     with audit_bar(units) as show, closing(finished) as outcomes:
         try:

@@ -58,11 +58,11 @@ def compare_all(
 
 
 def _gathered(task: "Task[Compared]", units: "list[Unit]", engine: "Engine") -> "tuple[Named, ...]":
-    from context_guard_effects.fleet.engine import cut_batches
+    from context_guard_effects.fleet.engine import cut_batches, unpacked
 
     found: list[Compared] = []
-    with closing(engine.map(task.work, cut_batches(units), task.died)) as finished:
-        for _, outcomes in finished:
+    with closing(engine.map(task.mapped(unpacked), cut_batches(units))) as finished:
+        for _, outcomes, _ in finished:
             found += outcomes
     found.sort(key=lambda it: (it.unit.path, it.unit.session))
     problems: list[Problem] = [it.problem for it in found if it.problem is not None]

@@ -5,13 +5,13 @@ Dask has an event loop of its own, in threads of its own. What it calls is synch
 
 import logging
 import tempfile
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from importlib.metadata import version
 from itertools import islice
 from typing import Any
 
-from context_guard_effects.fleet.engine import Batch, Done, Item, Unreachable, run_batch
+from context_guard_effects.fleet.engine import Batch, Done, Finished, Item, Mapped, Packed, Unreachable, run_batch
 from context_guard_effects.fleet.run import own_version
 
 WAITING = 2
@@ -29,51 +29,48 @@ class DaskEngine:
     def __init__(self, client: Client) -> None:
         self._client = client
 
-    def map(
-        self, work: Callable[[Item], Done], batches: Iterable[Batch[Item]], died: Callable[[Item], Done]
-    ) -> Generator[tuple[Batch[Item], tuple[Done, ...]]]:
+    def map(self, task: Mapped[Item, Done, Packed], batches: Iterable[Batch[Item]]) -> Finished[Item, Done, Packed]:
         suspects: list[Batch[Item]] = []
-        yield from self._shared(work, iter(batches), suspects)
+        yield from self._shared(task, iter(batches), suspects)
         for batch in suspects:
-            yield batch, self._alone(work, batch, died)
+            outcomes = self._alone(task, batch)
+            yield batch, outcomes, task.pack(outcomes)
 
     def _shared(
-        self, work: Callable[[Item], Done], left: Iterator[Batch[Item]], suspects: list[Batch[Item]]
-    ) -> Iterator[tuple[Batch[Item], tuple[Done, ...]]]:
+        self, task: Mapped[Item, Done, Packed], left: Iterator[Batch[Item]], suspects: list[Batch[Item]]
+    ) -> Iterator[tuple[Batch[Item], tuple[Done, ...], Packed]]:
         """All of them, but those that lay with workers that died: what killed them is among these `suspects`."""
         from distributed import as_completed
 
-        running = {self._submit(work, batch): batch for batch in islice(left, self._room())}
+        running = {self._submit(task, batch): batch for batch in islice(left, self._room())}
         finished = as_completed(list(running), loop=self._client.loop)
         try:
             for future in finished:
                 batch = running.pop(future)
-                outcomes = _outcome(future)
+                found = _outcome(future)
                 future.release()
                 for more in islice(left, max(0, self._room() - len(running))):
-                    following = self._submit(work, more)
+                    following = self._submit(task, more)
                     running[following] = more
                     finished.add(following)
-                if outcomes is None:
+                if found is None:
                     suspects.append(batch)
                 else:
-                    yield batch, outcomes
+                    yield batch, *found
         finally:
             self._client.cancel(list(running))
 
-    def _alone(
-        self, work: Callable[[Item], Done], batch: Batch[Item], died: Callable[[Item], Done]
-    ) -> tuple[Done, ...]:
+    def _alone(self, task: Mapped[Item, Done, Packed], batch: Batch[Item]) -> tuple[Done, ...]:
         """With nothing beside it: as a whole, then item by item."""
-        outcomes: tuple[Done, ...] | None = _outcome(self._submit(work, batch))
-        if outcomes is not None:
-            return outcomes
+        found: tuple[tuple[Done, ...], Packed] | None = _outcome(self._submit(task, batch))
+        if found is not None:
+            return found[0]
         if len(batch) == 1:
-            return (died(batch[0]),)
-        return tuple(outcome for item in batch for outcome in self._alone(work, (item,), died))
+            return (task.died(batch[0]),)
+        return tuple(outcome for item in batch for outcome in self._alone(task, (item,)))
 
-    def _submit(self, work: Callable[[Item], Done], batch: Batch[Item]) -> Any:
-        return self._client.submit(run_batch, work, batch, pure=False)
+    def _submit(self, task: Mapped[Item, Done, Packed], batch: Batch[Item]) -> Any:
+        return self._client.submit(run_batch, task, batch, pure=False)
 
     def _room(self) -> int:
         """Workers come and go."""

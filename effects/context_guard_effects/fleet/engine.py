@@ -1,12 +1,15 @@
 """The port to whatever runs a pure call over many items: it only maps, and decides nothing about them."""
 
 from collections.abc import Callable, Generator, Iterable, Iterator
-from typing import Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
+
+from msgspec import Struct
 
 from context_guard_effects.audit.units import Unit
 
 Item = TypeVar("Item")
 Done = TypeVar("Done")
+Packed = TypeVar("Packed")
 Batch = tuple[Item, ...]
 
 BATCH = 100
@@ -15,14 +18,24 @@ BATCH_BYTES = 8_000_000
 """A batch of large sessions ends here. A unit is never divided."""
 
 
+class Mapped(Struct, Generic[Item, Done, Packed], frozen=True):
+    """What is done to every item; nothing of it raises."""
+
+    work: Callable[[Item], Done]
+    died: Callable[[Item], Done]
+    pack: Callable[[tuple[Done, ...]], Packed]
+    """What is made of a batch's outcomes, where they come about."""
+
+
+Finished = Generator[tuple[Batch[Item], tuple[Done, ...], Packed]]
+
+
 class Engine(Protocol):
-    def map(
-        self, work: Callable[[Item], Done], batches: Iterable[Batch[Item]], died: Callable[[Item], Done]
-    ) -> Generator[tuple[Batch[Item], tuple[Done, ...]]]:
+    def map(self, task: "Mapped[Item, Done, Packed]", batches: Iterable[Batch[Item]]) -> "Finished[Item, Done, Packed]":
         """Every batch with what came of its items, in the order in which batches get done.
 
-        Batches are taken a few ahead of the work, however many there are. `work` does not raise. An item of which a
-        process dies, alone and again, comes out as `died` says, and costs no other item. Closing ends the work.
+        Batches are taken a few ahead of the work, however many there are. An item of which a process dies, alone and
+        again, comes out as `died` says, and costs no other item. Closing ends the work.
         """
         ...
 
@@ -43,8 +56,13 @@ class Unreachable(FleetError):
     """No cluster, or none that could do the work."""
 
 
-def run_batch(work: Callable[[Item], Done], batch: Batch[Item]) -> tuple[Done, ...]:
-    return tuple(map(work, batch))
+def run_batch(task: Mapped[Item, Done, Packed], batch: Batch[Item]) -> tuple[tuple[Done, ...], Packed]:
+    outcomes = tuple(map(task.work, batch))
+    return outcomes, task.pack(outcomes)
+
+
+def unpacked(_: object) -> None:
+    """Where nothing is made of them."""
 
 
 def cut_batches(units: Iterable[Unit]) -> Iterator[Batch[Unit]]:

@@ -7,6 +7,7 @@ FOLDER/<command>.parquet       all parts, in the order of their batches: there o
 
 import json
 from collections.abc import Callable, Generator, Iterator
+from functools import partial
 from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, version
 from itertools import chain
@@ -15,7 +16,7 @@ from typing import Any, Generic
 from msgspec import Struct
 
 from context_guard_effects.audit.units import Problem, Unit
-from context_guard_effects.fleet.engine import Batch, Done, Engine, FleetError
+from context_guard_effects.fleet.engine import Batch, Done, Engine, FleetError, Mapped, Packed
 from context_guard_effects.fleet.folders import Folder
 from context_guard_effects.fleet.table import Columns, Row, encode_part, needs_pyarrow, read_rows, write_table
 
@@ -34,6 +35,9 @@ class Task(Struct, Generic[Done], frozen=True):
     died: Callable[[Unit], Done]
     columns: Columns
     rows: Callable[[Done], list[Row]]
+
+    def mapped(self, pack: Callable[[tuple[Done, ...]], Packed]) -> Mapped[Unit, Done, Packed]:
+        return Mapped(self.work, self.died, pack)
 
 
 class Run(Generic[Done]):
@@ -61,9 +65,9 @@ class Run(Generic[Done]):
     def work(self, engine: Engine) -> Generator[tuple[Done, ...]]:
         """Each batch that is left, once its part is written."""
         names = {batch: name for name, batch in self._left.items()}
-        for batch, outcomes in engine.map(self._task.work, self.left, self._task.died):
-            rows = (row for outcome in outcomes for row in self._task.rows(outcome))
-            self._folder.write(names[batch], encode_part(rows, self._task.columns))
+        pack = partial(_part, rows=self._task.rows, columns=self._task.columns)
+        for batch, outcomes, part in engine.map(self._task.mapped(pack), self.left):
+            self._folder.write(names[batch], part)
             del self._left[names[batch]]
             yield outcomes
 
@@ -82,6 +86,10 @@ class Run(Generic[Done]):
         for name in self._parts:
             if name not in self._left:
                 yield from read_rows(self._folder.read(name))
+
+
+def _part(outcomes: tuple[Done, ...], rows: Callable[[Done], list[Row]], columns: Columns) -> bytes:
+    return encode_part((row for outcome in outcomes for row in rows(outcome)), columns)
 
 
 def own_version() -> str:
