@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from command_line import guard
 from proxy_program import ENV
@@ -34,6 +35,7 @@ def s3(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     server = moto_server.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()
     host, port = server.get_host_and_port()
+    httpx.post(f"http://{host}:{port}/moto-api/reset", trust_env=False)  # what it holds outlives a server
     for name, value in (
         ("AWS_ENDPOINT_URL_S3", f"http://{host}:{port}"),
         ("AWS_ACCESS_KEY_ID", "key"),
