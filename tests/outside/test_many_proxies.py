@@ -152,21 +152,22 @@ def test_a_hundred_conversations_over_two_programs_of_which_one_is_killed(place:
     provider = Provider()
     provider.script[:] = [plain(whole("anthropic", ANSWER))]
     conversations = [Long(f"c{n}") for n in range(100)]
-    with open_store(place) as store, started(provider, env=named) as (_, stays_up):
-        with started(provider, env=named) as (process, dies):
+    with open_store(place) as store, started(provider, "--quiet", env=named) as (_, stays_up):
+        with started(provider, "--quiet", env=named) as (process, dies):
             for at, conversation in enumerate(conversations[:50]):
                 send((dies, stays_up)[at % 2], conversation.run)
             until(lambda: store.status().passes >= 5)
             process.kill()
             process.wait()
-        with started(provider, env=named) as (_, successor):
+        with started(provider, "--quiet", env=named) as (_, successor):
             ways = stays_up, successor
             for at, conversation in enumerate(conversations[50:]):
                 send(ways[at % 2], conversation.run)
+            until(lambda: not any(map(queued, ways)))
             for start in range(0, len(conversations), 10):  # those of which a queue had no room, or was lost
                 for at, conversation in enumerate(conversations[start : start + 10]):
                     assert 200 == send(ways[at % 2], conversation.next).status_code
-                until(lambda: not any(queued(client) for client in ways))
+                until(lambda: not any(map(queued, ways)))
             for conversation in conversations:
                 for client in ways:
                     assert 200 == send(client, conversation.next).status_code
