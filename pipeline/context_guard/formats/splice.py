@@ -80,10 +80,11 @@ def splice(spans: Spans, old: Sequence[Any], new: Sequence[Any]) -> bytes:
 
 def _printed(spans: Spans, old: Sequence[Any], new: Sequence[Any], at: int) -> Iterator[str]:
     """The messages from `at` on; what the old list holds, in its order, as it was."""
-    places = {id(message): place for place, message in enumerate(old)}
-    for message in new[at:]:
-        place = places.get(id(message), -1)
-        if place < at:
+    lost = max(0, len(old) - len(new))  # by so much later than in the new list it stood in the old one, at most
+    for number, message in enumerate(new[at:], at):
+        ahead = range(at, min(len(old), number + lost + 1))
+        place = next((place for place in ahead if old[place] is message), None)
+        if place is None:
             yield _json(message)
         else:
             yield spans.text[slice(*spans.messages[place])]
