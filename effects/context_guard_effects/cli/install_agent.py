@@ -55,13 +55,7 @@ def uninstall(agent: str, asked: Asked) -> None:
         return
     _done(lambda: installer.take_back(changes))
     for change in changes:
-        write(f"{_taken_back(change)} {change.file}\n")
-
-
-def _taken_back(change: "Change") -> str:
-    if change.then is None:
-        return "removed"
-    return "took the guard's keys out of" if change.said else "restored"
+        write(f"{'removed' if change.then is None else 'restored'} {change.file}\n")
 
 
 def _installer(agent: str) -> "Installer":
