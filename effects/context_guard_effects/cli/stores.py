@@ -46,7 +46,7 @@ def _opened(place: Place | None) -> OpenStore:
     if not isinstance(place, Server) and not os.path.lexists(place):
         raise Stop(
             f"there is no store at {place}: no host has kept anything there. Name another with --store or "
-            "CONTEXT_GUARD_STORE; what is in a session's file needs no store: recall SESSION ID, explain SESSION.",
+            "CONTEXT_GUARD_STORE.",
             UNREADABLE,
         )
     try:
