@@ -1,21 +1,16 @@
 """Judging behind the requests: when, of what, and what becomes of edits that wait."""
 
-import io
 import json
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import trio
 import trio.testing
 from msgspec import structs
 from proxy_world import Turn, body_of, result_of
-from rich.console import Console
 
 from context_guard.config import Config
 from context_guard.formats.replies.reply import as_json
-from context_guard_effects.cli.watched import Watched, view
-from context_guard_effects.proxy.dashboard import Dashboard
 from context_guard_effects.proxy.jobs import Done, Job, run_job
 from context_guard_effects.proxy.settling import Settler
 from context_guard_effects.proxy.worker import Setup, Worker
@@ -39,24 +34,11 @@ def job(**changes: Any) -> Job:
     return structs.replace(made, **changes)
 
 
-def watched(done: Done) -> str:
-    board = Dashboard(NOW)
-    board.judged(job(), done, NOW)
-    status = msgspec.json.encode(board.to_json() | {"queued": 0})
-    console = Console(width=100, record=True, file=io.StringIO())
-    console.print(view(msgspec.json.decode(status, type=Watched), NOW / 1_000))
-    return console.export_text()
-
-
 async def test_an_edit_waits_while_the_cache_is_warm_and_is_made_when_it_is_cold() -> None:
-    """The same cost rules as in any host: what does not pay now costs nothing once the provider has forgotten. Whoever
-    watches sees the sum."""
+    """The same cost rules as in any host: what does not pay now costs nothing once the provider has forgotten."""
     store, judge = memory_store(), KeepJudge("NEEDLE")
     first = await run_job(job(now=NOW), store, judge, Config())
     assert (0, True, 5 * MINUTES) == (first.edits, first.waits, (first.expires - NOW) // MINUTES * MINUTES)
-    (told,) = first.costs
-    assert "wait, they do not pay off yet: would cost you" in told
-    assert told in " ".join(watched(first).split())
     later = await run_job(job(now=first.expires), store, judge, Config())
     assert (1, False) == (later.edits, later.waits)
 

@@ -7,7 +7,6 @@ import trio
 from msgspec import Struct, structs
 from returns.result import Failure, Success
 
-from context_guard.bill import bill_lines
 from context_guard.config import Config
 from context_guard.drafts import Draft
 from context_guard.edit_log import LoggedPass
@@ -43,8 +42,6 @@ class Settled(Struct, frozen=True):
     """What went wrong; then nothing was changed."""
     unanswered: str = ""
     """What the judge left unanswered, and why, in a line; that was kept."""
-    costs: tuple[str, ...] = ()
-    """A sentence for each sum by which its edits hold or wait."""
 
 
 class Means(Struct, frozen=True):
@@ -91,12 +88,11 @@ async def run_pass(means: Means, messages: list[Any], phase: Phase, moment: Mome
     transcript = as_transcript(means.codec, read, log, moment, session)
     distilled = await distill(transcript, means.config, means.judge, moment.boundary(phase))
     unanswered = tell_silence(distilled.settlement.outcomes)
-    costs = bill_lines(distilled.settlement.gates)
     if not distilled.settlement.drafts:
-        return Settled(unanswered=unanswered, costs=costs)
+        return Settled(unanswered=unanswered)
     job = _Job(means, messages, read, transcript, log, session, moment.time())
     settled = await trio.to_thread.run_sync(_keep, job, distilled.settlement.drafts)
-    return structs.replace(settled, unanswered=unanswered, costs=costs)
+    return structs.replace(settled, unanswered=unanswered)
 
 
 class _Job(Struct, frozen=True):

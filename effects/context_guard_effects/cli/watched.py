@@ -17,7 +17,6 @@ STATUS_PATH = "/context-guard/status"
 SECONDS = 5.0
 ROWS = 15
 DECISIONS = 8
-SUMS = 3
 
 
 class Conversation(Struct, frozen=True):
@@ -47,8 +46,6 @@ class Judged(Struct, frozen=True):
     edits: int
     saved_chars: int
     decisions: tuple[Decision, ...]
-    waits: bool = False
-    costs: tuple[str, ...] = ()
 
 
 class Problem(Struct, frozen=True):
@@ -89,7 +86,6 @@ def view(watched: Watched, now: float) -> Group:
     parts: list[RenderableType] = [Text(head), _conversations(watched, now)]
     if watched.judged:
         parts.append(_decisions(watched, now))
-        parts += [Text(line, "dim") for judged in watched.judged if judged.waits for line in judged.costs][:SUMS]
     parts += [Text(f"{_ago(now, problem.time)} ago: {problem.says}", "yellow") for problem in watched.problems[:3]]
     return Group(*parts)
 

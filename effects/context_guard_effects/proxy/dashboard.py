@@ -44,7 +44,6 @@ class Judged(Struct, frozen=True):
     saved_chars: int
     waits: bool
     judge: str
-    costs: tuple[str, ...]
     decisions: tuple[Decision, ...]
 
 
@@ -86,7 +85,6 @@ class Dashboard:
                     saved_chars=done.saved_chars,
                     waits=done.waits,
                     judge=done.judge,
-                    costs=done.costs,
                     decisions=done.decisions[-DECISIONS:],
                 )
             )

@@ -72,8 +72,6 @@ class Done(Struct, frozen=True):
     """What the judge left unanswered, and why, in a line; that was kept."""
     waits: bool = False
     """Some edits do not pay while the provider's cache is warm."""
-    costs: tuple[str, ...] = ()
-    """A sentence for each sum by which the edits hold or wait."""
     expires: int = 0
     """When it no longer is."""
     is_elsewhere: bool = False
@@ -162,7 +160,6 @@ async def _judge(job: Job, body: dict[str, Any], means: Means, messages: list[An
         cost_usd=record.cost_usd if record else 0.0,
         unanswered=settled.unanswered,
         waits=any(it.reason == DEFERRED for it in (record.results if record else ())),
-        costs=settled.costs,
         expires=expires,
         problem=settled.problem,
     )
