@@ -23,6 +23,8 @@ MISSING = Missing()
 class Document(Protocol):
     """Each change gives a new document. Raises DocumentError."""
 
+    def __init__(self, data: bytes) -> None: ...
+
     def get(self, path: Path) -> Any:
         """The value, or MISSING."""
         ...

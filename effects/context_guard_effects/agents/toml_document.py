@@ -1,6 +1,7 @@
 """TOML, changed in place by tomlkit, which keeps comments, order and spacing."""
 
 import codecs
+import os
 import tomllib
 from typing import Any
 
@@ -51,7 +52,11 @@ class TomlDocument:
         if not isinstance(table, dict) or path[-1] not in table:
             return self
         del table[path[-1]]
-        return self._changed(document)
+        left = tomlkit.dumps(document)
+        at = len(os.path.commonprefix([left, self._text()]))
+        if left[:at].endswith("\n\n") and (at == len(left) or left[at] == "\n"):
+            left = left[: at - 1] + left[at:]  # the blank line that parted it from what stands before
+        return self._written(left)
 
     def data(self) -> bytes:
         return self._data
