@@ -1,16 +1,20 @@
 """Judging behind the requests: when, of what, and what becomes of edits that wait."""
 
 import json
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import trio
 import trio.testing
 from msgspec import structs
 from proxy_world import Turn, body_of, result_of
+from rich.console import Console
 
 from context_guard.config import Config
 from context_guard.formats.replies.reply import as_json
+from context_guard_effects.cli.watched import Decision, Judged, Watched, view
 from context_guard_effects.proxy.jobs import Done, Job, run_job
 from context_guard_effects.proxy.settling import Settler
 from context_guard_effects.proxy.worker import Setup, Worker
@@ -39,6 +43,13 @@ async def test_an_edit_waits_while_the_cache_is_warm_and_is_made_when_it_is_cold
     store, judge = memory_store(), KeepJudge("NEEDLE")
     first = await run_job(job(now=NOW), store, judge, Config())
     assert (0, True, 5 * MINUTES) == (first.edits, first.waits, (first.expires - NOW) // MINUTES * MINUTES)
+    told = next(it.weighed for it in first.decisions if it.reason == "deferred")
+    assert all(word in told for word in ("saved over", "more for the next", "for re-runs"))
+    decisions = msgspec.convert(msgspec.to_builtins(first.decisions), tuple[Decision, ...])
+    shown = Watched(1, 0, 0, (), (Judged(NOW, "run-end", 0, 0, decisions),), ())
+    screen = StringIO()
+    Console(file=screen, width=200).print(view(shown, NOW / 1_000))
+    assert f"deferred: {told}" in screen.getvalue()
     later = await run_job(job(now=first.expires), store, judge, Config())
     assert (1, False) == (later.edits, later.waits)
 
