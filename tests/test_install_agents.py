@@ -129,8 +129,16 @@ def test_from_a_file_that_has_changed_only_our_keys_go(agent: str, home: Path) -
 
 
 EDITS = {
-    "claude-code": [('"model": "opus"', '"model": "sonnet"'), ("{\n", '{\n  "new": [1],\n'), ("\n}\n", ',\n  "z": {}\n}\n')],
-    "codex": [("# mine\n", "# mine\nz = 1\n"), ("web = true", "web = false"), ('command = "x"\n', 'command = "y" # !\n')],
+    "claude-code": [
+        ('"model": "opus"', '"model": "sonnet"'),
+        ("{\n", '{\n  "new": [1],\n'),
+        ("\n}\n", ',\n  "z": {}\n}\n'),
+    ],
+    "codex": [
+        ("# mine\n", "# mine\nz = 1\n"),
+        ("web = true", "web = false"),
+        ('command = "x"\n', 'command = "y" # !\n'),
+    ],
     "opencode": [("// mine", "// yours"), ('"model"', '"new": [1],\r\n\t"model"'), ("\r\n}", ',\r\n\t"z": {}\r\n}')],
 }
 
@@ -150,7 +158,7 @@ def test_what_the_user_wrote_since_stands_as_if_the_guard_had_never_been_there(
 @pytest.mark.parametrize("end", ["", "\n", "\n\n[later]\na = 1\n"])
 def test_a_rewritten_table_goes_with_the_blank_line_before_it(end: str) -> None:
     """Where the bytes of the install no longer stand, the key is taken out, and leaves no gap."""
-    before = b'a = 1\n'
+    before = b"a = 1\n"
     ours = (Setting(("mcp", "guard"), {"on": True}),)
     now = f"a = 1\n\n[mcp.guard]\non=true{end}".encode()
     out, foreign = take_out(TomlDocument(now), TomlDocument(before), ours)

@@ -89,9 +89,7 @@ def _omitted(decisions: tuple[Decision, ...]) -> frozenset[str]:
     return frozenset(item.entry_id for item in decisions if item.kind == "exchange" and item.replacement is not None)
 
 
-def _defer(
-    decisions: tuple[Decision, ...], chosen: frozenset[str], gate: Gate, config: Config
-) -> tuple[Decision, ...]:
+def _defer(decisions: tuple[Decision, ...], chosen: frozenset[str], gate: Gate, config: Config) -> tuple[Decision, ...]:
     """The chosen edits wait: images for the next pass to find, everything else with a word in the record, and the sum
     beside it, which the original has no place for."""
     waiting = {item.entry_id for item in decisions if item.entry_id in chosen and item.replacement is not None}

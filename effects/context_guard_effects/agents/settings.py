@@ -53,9 +53,7 @@ def take_out(document: Document, original: Document, settings: tuple[Setting, ..
         if now != setting.value:
             foreign.append(setting.keys)
             continue
-        by_key = (
-            document.set(setting.keys, held) if held is not MISSING else _without(document, original, setting.keys)
-        )
+        by_key = document.set(setting.keys, held) if held is not MISSING else _without(document, original, setting.keys)
         document = _undone(document, before, after, by_key.get(())) or by_key
     return document, foreign
 
