@@ -19,7 +19,7 @@ QUOTED = st.sampled_from(
         "[… 1 line omitted (output lines 1–1) …]",
         "[… 12 lines omitted: matches in shop/cart.py (12) …]",
         "[… 40 characters omitted (output line 2, characters 3–42) …]",
-        '[context-guard] Distilled the output of bash `x`: kept 3 of 90 lines (1k of 9k chars); the rest. recall({"entryId":"r1"}).',
+        "[context-guard] Distilled the output of bash `x`: kept 3 of 90 lines (1k of 9k chars); the rest. recall.",
         "[context-guard] Removed the output of bash: 9 lines.",
     ]
 )

@@ -1,5 +1,6 @@
 """A settings file as text that is changed in single places: whatever is not changed keeps its bytes."""
 
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 Path = tuple[str, ...]
@@ -18,6 +19,12 @@ class Missing:
 
 
 MISSING = Missing()
+
+
+def shared_start(one: Sequence[Any], other: Sequence[Any]) -> int:
+    """How many bytes or characters both begin with."""
+    least = min(len(one), len(other))
+    return next((at for at in range(least) if one[at] != other[at]), least)
 
 
 class Document(Protocol):

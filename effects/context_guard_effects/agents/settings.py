@@ -1,13 +1,12 @@
 """What the guard adds to one settings file, as data; adding it, and taking out again what still is as it was added."""
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 
-from context_guard_effects.agents.document import MISSING, Document, DocumentError
+from context_guard_effects.agents.document import MISSING, Document, DocumentError, shared_start
 from context_guard_effects.agents.document import Path as Keys
 from context_guard_effects.agents.json_document import JsonDocument
 from context_guard_effects.agents.toml_document import TomlDocument
@@ -85,9 +84,9 @@ def _undone(document: Document, before: bytes, after: bytes, value: Any) -> Docu
 def _changes(before: bytes, after: bytes) -> Iterator[tuple[bytes, bytes]]:
     """The stretch that differs, as it was and as it is; one that was put in can be cut at several places, which all
     come to the same: in "a\\nb\\n" from "a\\n" it is "\\nb" or "b\\n"."""
-    start = len(os.path.commonprefix([before, after]))
+    start = shared_start(before, after)
     least = min(len(before), len(after)) - start
-    end = len(os.path.commonprefix([before[::-1][:least], after[::-1][:least]]))
+    end = shared_start(before[::-1][:least], after[::-1][:least])
     old, new = before[start : len(before) - end], after[start : len(after) - end]
     yield old, new
     while not old and new and start and after[start - 1] == new[-1]:

@@ -1,7 +1,6 @@
 """TOML, changed in place by tomlkit, which keeps comments, order and spacing."""
 
 import codecs
-import os
 import tomllib
 from typing import Any
 
@@ -10,7 +9,7 @@ from tomlkit.exceptions import TOMLKitError
 from tomlkit.items import AbstractTable
 from tomlkit.toml_document import TOMLDocument
 
-from context_guard_effects.agents.document import MISSING, DocumentError, Path
+from context_guard_effects.agents.document import MISSING, DocumentError, Path, shared_start
 
 
 class TomlDocument:
@@ -53,7 +52,7 @@ class TomlDocument:
             return self
         del table[path[-1]]
         left = tomlkit.dumps(document)
-        at = len(os.path.commonprefix([left, self._text()]))
+        at = shared_start(left, self._text())
         if left[:at].endswith("\n\n") and (at == len(left) or left[at] == "\n"):
             left = left[: at - 1] + left[at:]  # the blank line that parted it from what stands before
         return self._written(left)

@@ -42,8 +42,8 @@ class Settler:
         """Jobs that wait or are being judged."""
 
     def add(self, job: Job) -> None:
-        """Returns at once. A checkpoint that waits gives way to what goes on behind it, and in a burst the oldest job to
-        the newest: its conversation is the least likely to go on while the cache is warm."""
+        """Returns at once. A checkpoint that waits gives way to what goes on behind it, and in a burst the oldest job
+        to the newest: its conversation is the least likely to go on while the cache is warm."""
         for waiting in [it for it in self._queue if it.phase == "mid-run" and it.head and it.head in job.path]:
             self._queue.remove(waiting)
             self.unfinished -= 1
