@@ -10,10 +10,11 @@ from build import answer, call, lines, prompt, result, session
 from command_line import complaint, guard
 from msgspec.structs import replace
 from recorded_sessions import START, Turn, claude_code, codex, opencode_file, write_all
+from shared_data import SHARED, needs_shared
 
 from context_guard.answers import Answered
 from context_guard.config import Config
-from context_guard.cost.audit import Terms, audit
+from context_guard.cost.audit import PLAUSIBLE, Terms, audit
 from context_guard.cost.list_prices import LIST_PRICES, list_price
 from context_guard.cost.totals import Totals, add_up, by_host_and_model
 from context_guard.local_judge import judge_locally
@@ -338,3 +339,19 @@ def test_an_interrupt_prints_what_was_done(tmp_path: Path, monkeypatch: pytest.M
     assert (130, "") == (run.exit_code, run.stderr)
     assert "2 sessions, 6 requests" in run.stdout
     assert "Interrupted: these are the sessions that were done." in run.stdout
+
+
+@needs_shared
+def test_what_counts_as_all_of_a_recorded_usage_is_far_from_every_recorded_session() -> None:
+    """The evidence for `PLAUSIBLE` (docs/audit.md): usage is either a stand-in's or about what the texts come to."""
+    found = json.loads(guard("audit", SHARED / "hosts" / "samples", SHARED / "pi", "--json").stdout)["sessions"]
+    shares = [
+        tokens(it["recorded"]) / tokens(it["without"]) for it in found if it["recorded"] and tokens(it["without"])
+    ]
+    assert any(share < PLAUSIBLE for share in shares)
+    assert any(share > PLAUSIBLE for share in shares)
+    assert all(share < PLAUSIBLE / 10 or share > PLAUSIBLE * 5 for share in shares)
+
+
+def tokens(bill: dict[str, float]) -> float:
+    return bill["input"] + bill["cacheRead"] + bill["cacheWrite"]

@@ -33,6 +33,7 @@ def session(tmp_path: Path) -> Path:
         (["explain", "r1", "S"], 2, "SESSION comes before ENTRY: context-guard explain S r1"),
         (["recall", "r1", "S"], 2, "SESSION comes before ENTRY: context-guard recall S r1"),
         (["recall", "S", "41b1964f"], 3, "Did you mean 41b1964e?"),
+        (["recall", "S", "zz"], 3, "Tool outputs in it: "),
         (["explain", "S", "41b"], 3, "Did you mean 41b1964e?"),
         (["stage", "span", "S", "--leaf", "41b1964"], 3, "Did you mean 41b1964e?"),
         (["recall", "S", 'recall({"entryId":"r1","limit":3})'], 2, "give limit as options"),

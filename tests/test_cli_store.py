@@ -83,6 +83,9 @@ def test_recall_tells_expired_from_unknown(store: Path) -> None:
     missing = guard("recall", "big", "--store", store.with_name("other.db"))
     assert 3 == missing.exit_code
     assert "there is no store at" in complaint(missing)
+    assert "context-guard recall SESSION big" in complaint(missing)
+    why = guard("why", "big", "--store", store.with_name("other.db"))
+    assert "context-guard explain SESSION big" in complaint(why)
     assert not store.with_name("other.db").exists()
 
 
@@ -98,7 +101,9 @@ def test_recall_tells_expired_from_unknown(store: Path) -> None:
         (("recall", "big", "--raw", "--limit", "3"), "leave out --limit"),
         (("recall", 'recall({"id":"big"})'), "holds no entry id"),
         (("store", "prune"), "Did you mean purge?"),
-        (("recall",), "Missing argument"),
+        (("recall",), "context-guard recall SESSION ID"),
+        (("recall", str(Path(__file__).parent)), "is a folder: give a session in it"),
+        (("recall", "gone.jsonl"), "There is no file gone.jsonl"),
     ],
 )
 def test_what_does_not_go_together_is_a_usage_error(words: tuple[str, ...], said: str, store: Path) -> None:

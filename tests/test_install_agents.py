@@ -118,12 +118,51 @@ def test_from_a_file_that_has_changed_only_our_keys_go(agent: str, home: Path) -
     file.write_bytes(changed.data())
     run = guard("uninstall", agent, "--yes")
     assert 0 == run.exit_code
-    assert "has changed since it was installed: only the guard's own keys go" in complaint(run)
+    assert "has changed since the guard was installed: only the guard's part goes" in complaint(run)
+    assert f"removed the guard's part from {file}; what changed there since is kept" in run.stdout
+    assert "restored" not in run.stdout.replace("restored " + str(home / ".claude.json"), "")
     left = read(home, agent)
     assert {"mine": True} == left.get(("later",))
     assert "context-guard" not in left.data().decode()
     assert "8484" not in left.data().decode()
     assert read_text(FILES[agent][1], agent).get(("mcp_servers", "other")) == left.get(("mcp_servers", "other"))
+
+
+EDITS = {
+    "claude-code": [
+        ('"model": "opus"', '"model": "sonnet"'),
+        ("{\n", '{\n  "new": [1],\n'),
+        ("\n}\n", ',\n  "z": {}\n}\n'),
+    ],
+    "codex": [
+        ("# mine\n", "# mine\nz = 1\n"),
+        ("web = true", "web = false"),
+        ('command = "x"\n', 'command = "y" # !\n'),
+    ],
+    "opencode": [("// mine", "// yours"), ('"model"', '"new": [1],\r\n\t"model"'), ("\r\n}", ',\r\n\t"z": {}\r\n}')],
+}
+
+
+@pytest.mark.parametrize(("agent", "old", "new"), [(agent, *edit) for agent in AGENTS for edit in EDITS[agent]])
+def test_what_the_user_wrote_since_stands_as_if_the_guard_had_never_been_there(
+    agent: str, old: str, new: str, home: Path
+) -> None:
+    """Every byte: no blank line, comma or bracket is left behind or taken along."""
+    file = home / FILES[agent][0]
+    done("install", agent, "--yes")
+    file.write_bytes(file.read_bytes().replace(old.encode(), new.encode(), 1))
+    guard("uninstall", agent, "--yes")
+    assert FILES[agent][1].replace(old, new, 1) == file.read_bytes().decode()
+
+
+@pytest.mark.parametrize("end", ["", "\n", "\n\n[later]\na = 1\n"])
+def test_a_rewritten_table_goes_with_the_blank_line_before_it(end: str) -> None:
+    """Where the bytes of the install no longer stand, the key is taken out, and leaves no gap."""
+    before = b"a = 1\n"
+    ours = (Setting(("mcp", "guard"), {"on": True}),)
+    now = f"a = 1\n\n[mcp.guard]\non=true{end}".encode()
+    out, foreign = take_out(TomlDocument(now), TomlDocument(before), ours)
+    assert ("a = 1\n" + end.removeprefix("\n"), []) == (out.data().decode(), foreign)
 
 
 def read_text(text: str, agent: str) -> JsonDocument | TomlDocument:

@@ -166,3 +166,40 @@ def test_what_stands_before_an_edit_is_read_and_not_written_again(api: Api) -> N
             assert prompt.tokens[common - 1] // 128 * 128 <= usage.cache_read + 1 or prompt.tokens[common - 1] < 1_024
     assert edited >= 2
     assert MARKER in json.dumps(simulated.sent[-1][0].body)
+
+
+SECOND = {"type": "text", "text": "These are the rules. " * 300, **MARK}
+
+
+def with_marks(body: Json, in_system: int, in_messages: int) -> Json:
+    """As Claude Code marks it: one or two blocks of the system prompt, the last message, and the user's one before."""
+    messages = list(body["messages"])
+    earlier = [at for at, message in enumerate(messages[:-1]) if message["role"] == "user"]
+    if in_messages == 2 and earlier:
+        content = messages[earlier[-1]]["content"]
+        parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
+        messages[earlier[-1]] = {**messages[earlier[-1]], "content": [*parts[:-1], {**parts[-1], **MARK}]}
+    return {**body, "system": [*SYSTEM, SECOND][:in_system], "messages": messages}
+
+
+@pytest.mark.parametrize(("in_system", "in_messages", "most"), [(1, 1, 0.07), (1, 2, 0.05), (2, 1, 0.13), (2, 2, 0.20)])
+def test_how_far_the_bill_is_from_that_of_any_number_of_marks(in_system: int, in_messages: int, most: float) -> None:
+    """The bound that no placing of four marks can pass: a cache that keeps every block. With two marks of the agent in
+    the system prompt the question gives way to the read point (it was 0.18); with four of its own nothing fits."""
+    prices = prices_for(Model("anthropic", "claude-sonnet-4-5", "anthropic-messages"))
+    simulated = Simulated("anthropic", MarkedCache(prices))
+    with running(judge=LocalJudge(), config=Config(), now=simulated.now) as world:
+        world.provider.script[:] = [simulated.answer]
+        for messages, following in pairwise(conversation("anthropic")):
+            simulated.says = following[len(messages)]
+            sent = with_marks(body("anthropic", messages), in_system, in_messages)
+            world.client.post("/v1/messages", json=sent)
+            world.settled()
+    every, clock = PrefixCache(prices, 1), simulated.now()
+    best = [every.send(prompt, (), clock) for prompt, *_ in simulated.sent]
+    ours, bound = (
+        sum(it.input + it.cache_write * prices.write + it.cache_read * prices.read for it in bills)
+        for bills in ([usage for *_, usage in simulated.sent], best)
+    )
+    assert all(len(marks) <= 4 for _, marks, _ in simulated.sent)
+    assert 0 <= ours / bound - 1 <= most

@@ -1,18 +1,22 @@
 """Judging behind the requests: when, of what, and what becomes of edits that wait."""
 
 import json
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import trio
 import trio.testing
 from msgspec import structs
 from proxy_world import Turn, body_of, result_of
+from rich.console import Console
 
 from context_guard.config import Config
 from context_guard.formats.replies.reply import as_json
+from context_guard_effects.cli.watched import Decision, Judged, Watched, view
 from context_guard_effects.proxy.jobs import Done, Job, run_job
-from context_guard_effects.proxy.settling import Settler
+from context_guard_effects.proxy.settling import QUEUED, QUEUED_BYTES, Settler
 from context_guard_effects.proxy.worker import Setup, Worker
 from context_guard_effects.store import memory_store
 from context_guard_effects.testing import KeepJudge, made_output
@@ -39,6 +43,13 @@ async def test_an_edit_waits_while_the_cache_is_warm_and_is_made_when_it_is_cold
     store, judge = memory_store(), KeepJudge("NEEDLE")
     first = await run_job(job(now=NOW), store, judge, Config())
     assert (0, True, 5 * MINUTES) == (first.edits, first.waits, (first.expires - NOW) // MINUTES * MINUTES)
+    told = next(it.weighed for it in first.decisions if it.reason == "deferred")
+    assert all(word in told for word in ("saved over", "more for the next", "for re-runs"))
+    decisions = msgspec.convert(msgspec.to_builtins(first.decisions), tuple[Decision, ...])
+    shown = Watched(1, 0, 0, (), (Judged(NOW, "run-end", 0, 0, decisions),), ())
+    screen = StringIO()
+    Console(file=screen, width=200).print(view(shown, NOW / 1_000))
+    assert f"deferred: {told}" in screen.getvalue()
     later = await run_job(job(now=first.expires), store, judge, Config())
     assert (1, False) == (later.edits, later.waits)
 
@@ -48,7 +59,8 @@ class Clocked:
 
     def __init__(self) -> None:
         self.ran: list[Job] = []
-        self.settler = Settler(self.run, self.now, lambda *_: None, lambda: None)
+        self.dropped: list[None] = []
+        self.settler = Settler(self.run, self.now, lambda *_: None, lambda: self.dropped.append(None))
 
     def now(self) -> int:
         return NOW + round(trio.current_time() * 1_000)
@@ -142,6 +154,42 @@ async def test_a_checkpoint_that_waits_gives_way_to_what_comes_after_it() -> Non
         nursery.cancel_scope.cancel()
     assert ["of another with the same first prompt", "4", "6"] == [it.session for it in clocked.ran]
     assert 0 == clocked.settler.unfinished
+
+
+class Known(Clocked):
+    """Each job is the run that its head ended."""
+
+    async def run(self, job: Job) -> Done:
+        self.ran.append(job)
+        return Done(answer=job.head)
+
+
+async def test_of_a_burst_the_newest_are_judged_and_the_others_when_they_go_on() -> None:
+    """Each that lost its room is counted and not known as judged, so the next prompt of its conversation, which asks
+    for the run before it unless that is known (`notes.py`), has it judged."""
+    clocked = Known()
+    for number in range(QUEUED + 3):
+        clocked.settler.add(job(head=f"run {number}"))
+    assert (QUEUED, 3) == (clocked.settler.unfinished, len(clocked.dropped))
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(clocked.settler.run)
+        await trio.testing.wait_all_tasks_blocked()
+        assert [f"run {number}" for number in range(3, QUEUED + 3)] == [it.head for it in clocked.ran]
+        unknown = [number for number in range(QUEUED + 3) if not clocked.settler.knows(f"run {number}")]
+        assert [0, 1, 2] == unknown
+        for number in unknown:
+            clocked.settler.add(job(head=f"run {number}", reply=""))
+        await trio.testing.wait_all_tasks_blocked()
+        assert all(clocked.settler.knows(f"run {number}") for number in range(QUEUED + 3))
+        nursery.cancel_scope.cancel()
+    assert (0, 3) == (clocked.settler.unfinished, len(clocked.dropped))
+
+
+async def test_a_job_larger_than_the_queue_leaves_the_others_in_it() -> None:
+    clocked = Clocked()
+    clocked.settler.add(job())
+    clocked.settler.add(job(body=b" " * (QUEUED_BYTES + 1)))
+    assert (1, 1) == (clocked.settler.unfinished, len(clocked.dropped))
 
 
 async def test_a_job_that_breaks_everything_is_a_problem_and_no_more() -> None:

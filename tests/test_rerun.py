@@ -151,7 +151,7 @@ def test_an_answer_to_another_request_is_no_answer(transcript: Transcript, data:
     [
         ("", "empty"),
         ("not json", "no JSON"),
-        ('{"type":"session"}\n{"id":"1"}', "no JSON"),
+        ('{"type":"session"}\n{"id":"1"}', "a file of JSON lines, as sessions are"),
         ("[]", "no trace: make one"),
         ('{"format":"context-guard-trace"}', "without a usable version"),
         ('{"format":"context-guard-trace","v":true}', "without a usable version"),

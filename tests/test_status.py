@@ -3,9 +3,9 @@
 import msgspec
 from build import answer, call, edit, lines, note, prompt, recorded, result, session, summary
 
-from context_guard.records import ItemResult, Phase, Record, decode_record
+from context_guard.records import ItemResult, Phase, Record, decode_record, encode_record
 from context_guard.savings import count_savings
-from context_guard.status import status_lines
+from context_guard.status import result_lines, status_lines
 from context_guard.transcript import Transcript
 
 STUB = "[context-guard] Distilled …"
@@ -116,3 +116,13 @@ def test_a_result_with_an_impossible_size_is_passed_over() -> None:
     decoded = decode_record({"v": 1, "phase": "run-end", "requests": 3, "results": [*sizes, {"entryId": "ok"}]})
     assert decoded is not None
     assert ([result.entry_id for result in decoded.results], decoded.requests) == (["e12", "ok"], 3)
+
+
+def test_an_edit_that_waits_says_what_was_weighed() -> None:
+    """Also once it has been stored and read back; without a sum the record is as the original writes it."""
+    waiting = ItemResult(entry_id="r1", label="bash", reason="deferred", weighed="would cost you 3.1k, 1.2k saved")
+    stored = decode_record({"v": 1, "results": [encode_record(record(waiting))["results"][0]]})
+    assert stored is not None
+    assert "      waits: would cost you 3.1k, 1.2k saved" in tuple(result_lines(stored.results[0]))
+    plain = encode_record(record(ItemResult(entry_id="r1", reason="deferred")))
+    assert "weighed" not in plain["results"][0]

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from context_guard.cache.break_even import Gate
 from context_guard.gates import Gated
-from context_guard.text import format_chars
 
 
 def bill_lines(gated: Gated) -> tuple[str, ...]:
@@ -17,14 +16,14 @@ def bill_lines(gated: Gated) -> tuple[str, ...]:
 
 def gate_line(subject: str, gate: Gate) -> str:
     """`subject` is what the sum is about, in the plural."""
-    sums = gate.cost.words if gate.cost is not None else _by_size(gate)
+    sums = gate.sums
     match gate.reason:
         case "free":
             return f"{subject} are free: {sums}."
         case "pays off":
             return f"{subject} pay off: {sums}."
         case "too little":
-            return f"{subject} wait: {gate.saved:,} characters saved, fewer than the {gate.min_saving:,} they have to."
+            return f"{subject} wait: {gate.weighed}."
         case "does not pay off":
             return f"{subject} wait, they do not pay off yet: {sums}."
         case "too risky":
@@ -40,7 +39,3 @@ def _lines(gated: Gated) -> Iterator[str]:
             yield gate_line(subject, gate)
     if whole is not None:
         yield gate_line("The edits", whole)
-
-
-def _by_size(gate: Gate) -> str:
-    return f"{gate.saved:,} characters saved, {format_chars(gate.marginal)} that the cache writes again"

@@ -27,6 +27,8 @@ class Decision(Struct, frozen=True):
     before_chars: int
     after_chars: int
     traces: tuple[str, ...] = ()
+    weighed: str = ""
+    """Of an edit that waits, the sum that says so."""
     replacement: tuple[str, ...] | None = None
     """Text blocks that the model sees instead; None leaves the entry as it is."""
     omitted: tuple[str, ...] | None = None
@@ -110,6 +112,7 @@ def to_result(decision: Decision) -> ItemResult:
         before_chars=decision.before_chars,
         after_chars=decision.after_chars,
         jev=decision.traces,
+        weighed=decision.weighed,
         omitted=decision.omitted,
     )
 

@@ -38,17 +38,18 @@ def apply_gates(
     if config.exchange_break_even and phase == "run-end":
         exchanges = _gate(disjoint, _omitted(disjoint), layout, config.exchange_min_saving_chars, config)
         if exchanges is not None and not exchanges.allowed:
-            disjoint = _defer(decisions, _omitted(disjoint))
+            disjoint = _defer(decisions, _omitted(disjoint), exchanges, config)
         old = _gate(disjoint, early, layout, 0, config)
         if old is not None and not old.allowed:
-            disjoint = _defer(disjoint, early)
+            disjoint = _defer(disjoint, early, old, config)
     edits = None
     if config.run_end_break_even if phase == "run-end" else config.mid_run_break_even and not config.original_costs:
         everything = frozenset(item.entry_id for item in disjoint)
         edits = _gate(disjoint, everything, layout, 0, config)
         if edits is not None and not edits.allowed:
-            edits, waiting = _latest_part(disjoint, edits, layout, config)
-            disjoint = _defer(disjoint, waiting)
+            whole = edits
+            edits, waiting = _latest_part(disjoint, whole, layout, config)
+            disjoint = _defer(disjoint, waiting, whole, config)
     return Gated(decisions=disjoint, exchanges=exchanges, early=old, edits=edits)
 
 
@@ -88,21 +89,23 @@ def _omitted(decisions: tuple[Decision, ...]) -> frozenset[str]:
     return frozenset(item.entry_id for item in decisions if item.kind == "exchange" and item.replacement is not None)
 
 
-def _defer(decisions: tuple[Decision, ...], chosen: frozenset[str]) -> tuple[Decision, ...]:
-    """The chosen edits wait: images for the next pass to find, everything else with a word in the record."""
+def _defer(decisions: tuple[Decision, ...], chosen: frozenset[str], gate: Gate, config: Config) -> tuple[Decision, ...]:
+    """The chosen edits wait: images for the next pass to find, everything else with a word in the record, and the sum
+    beside it, which the original has no place for."""
     waiting = {item.entry_id for item in decisions if item.entry_id in chosen and item.replacement is not None}
     return tuple(
-        _deferred(item) if item.entry_id in waiting else item
+        _deferred(item, "" if config.original_costs else gate.weighed) if item.entry_id in waiting else item
         for item in decisions
         if item.kind != "image" or item.entry_id not in waiting
     )
 
 
-def _deferred(decision: Decision) -> Decision:
+def _deferred(decision: Decision, weighed: str) -> Decision:
     return msgspec.structs.replace(
         decision,
         outcome="kept",
         reason=DEFERRED,
+        weighed=weighed,
         after_chars=decision.before_chars,
         kept_lines=decision.total_lines,
         replacement=None,

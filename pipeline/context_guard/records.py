@@ -37,6 +37,8 @@ class ItemResult(Struct, frozen=True, rename="camel", omit_defaults=True):
     """One trace a request; the key is the original's."""
     omitted: tuple[str, ...] | None = None
     """Entry ids that an omitted exchange took out of the context."""
+    weighed: str = ""
+    """Of a deferred edit, the sum that says so, for people."""
 
 
 class Record(Struct, frozen=True, rename="camel"):
@@ -116,6 +118,7 @@ def _encode_result(result: ItemResult) -> dict[str, Any]:
         "beforeChars": result.before_chars,
         "afterChars": result.after_chars,
         "jev": list(result.jev),
+        **({"weighed": result.weighed} if result.weighed else {}),
     }
 
 

@@ -92,4 +92,8 @@ def _no_json(data: bytes, error: Exception) -> str:
         return "it is empty: make a trace with `context-guard trace SESSION`"
     if data.lstrip().startswith(b'{"format":') and not data.rstrip().endswith(b"}"):
         return f"it ends in the middle, after {len(data):,} bytes: make the trace anew"
+    if data.lstrip().startswith(b"{") and b"\n{" in data.strip():
+        return (
+            "it is a file of JSON lines, as sessions are, and no trace: `context-guard trace SESSION` makes one of it"
+        )
     return f"it is no JSON, so no trace: {error}"

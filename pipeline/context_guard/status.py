@@ -80,8 +80,10 @@ def _pass(record: Record, heading: str) -> Iterator[str]:
 
 
 def result_lines(result: ItemResult) -> Iterator[str]:
-    """What became of one item, and under it what the judge said."""
+    """What became of one item, and under it why its edit waits, and what the judge said."""
     yield _result(result)
+    if result.weighed:
+        yield f"      waits: {result.weighed}"
     yield from (f"      judge: {trace}" for trace in result.jev)
 
 

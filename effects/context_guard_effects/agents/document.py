@@ -1,5 +1,6 @@
 """A settings file as text that is changed in single places: whatever is not changed keeps its bytes."""
 
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 Path = tuple[str, ...]
@@ -20,8 +21,16 @@ class Missing:
 MISSING = Missing()
 
 
+def shared_start(one: Sequence[Any], other: Sequence[Any]) -> int:
+    """How many bytes or characters both begin with."""
+    least = min(len(one), len(other))
+    return next((at for at in range(least) if one[at] != other[at]), least)
+
+
 class Document(Protocol):
     """Each change gives a new document. Raises DocumentError."""
+
+    def __init__(self, data: bytes) -> None: ...
 
     def get(self, path: Path) -> Any:
         """The value, or MISSING."""

@@ -144,7 +144,7 @@ class Installer:
         document, foreign = take_out(open_document(file, now), before, addition.settings)
         if document.data() == now and not foreign:
             return None
-        said = f"{file} has changed since it was installed: only the guard's own keys go"
+        said = f"{file} has changed since the guard was installed: only the guard's part goes, all other changes stay"
         if foreign:
             said += f"; left, since somebody changed them: {', '.join('.'.join(keys) for keys in foreign)}"
         return Change(file, now, document.data(), said=said)

@@ -46,9 +46,12 @@ class JsonDocument:
         return self._added(parent, path[at], value)
 
     def remove(self, path: Path) -> "JsonDocument":
-        pair = _pair(self._find(path[:-1]), path[-1])
-        if pair is None:
+        parent = self._find(path[:-1])
+        pair = _pair(parent, path[-1])
+        if parent is None or pair is None:
             return self
+        if parent.named_children == [pair]:
+            return self._spliced(parent.start_byte + 1, parent.end_byte - 1, "")
         start, end = pair.start_byte, pair.end_byte
         comma = _comma_behind(pair)
         if comma is not None:

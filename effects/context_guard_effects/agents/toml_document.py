@@ -9,7 +9,7 @@ from tomlkit.exceptions import TOMLKitError
 from tomlkit.items import AbstractTable
 from tomlkit.toml_document import TOMLDocument
 
-from context_guard_effects.agents.document import MISSING, DocumentError, Path
+from context_guard_effects.agents.document import MISSING, DocumentError, Path, shared_start
 
 
 class TomlDocument:
@@ -51,7 +51,11 @@ class TomlDocument:
         if not isinstance(table, dict) or path[-1] not in table:
             return self
         del table[path[-1]]
-        return self._changed(document)
+        left = tomlkit.dumps(document)
+        at = shared_start(left, self._text())
+        if left[:at].endswith("\n\n") and (at == len(left) or left[at] == "\n"):
+            left = left[: at - 1] + left[at:]  # the blank line that parted it from what stands before
+        return self._written(left)
 
     def data(self) -> bytes:
         return self._data

@@ -55,7 +55,17 @@ def uninstall(agent: str, asked: Asked) -> None:
         return
     _done(lambda: installer.take_back(changes))
     for change in changes:
-        write(f"{'removed' if change.then is None else 'restored'} {change.file}\n")
+        write(f"{_outcome(change)}\n")
+
+
+def _outcome(change: "Change") -> str:
+    if change.then is None:
+        return f"removed {change.file}, which the guard had made"
+    if not change.said:
+        return f"restored {change.file} to the byte"
+    if change.then == change.now:
+        return f"left {change.file} as it is"
+    return f"removed the guard's part from {change.file}; what changed there since is kept"
 
 
 def _installer(agent: str) -> "Installer":

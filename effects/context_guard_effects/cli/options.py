@@ -49,6 +49,10 @@ def read_entry(ctx: click.Context, param: click.Parameter, value: str | None) ->
     return read_id(ctx, param, value)
 
 
+def read_id_if_given(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    return None if value is None else read_id(ctx, param, value)
+
+
 def read_id(ctx: click.Context, param: click.Parameter, value: str) -> str:
     pasted = re.fullmatch(r"\s*(?:recall\()?\s*(\{.*\})\s*\)?\.?\s*", value, re.DOTALL)
     if pasted is None:

@@ -19,11 +19,16 @@ if TYPE_CHECKING:
     from context_guard.transcript import Image, Transcript
     from context_guard_effects.store import Place
 
+SESSION_ENDS = (".jsonl", ".json", ".db")
+NOTHING_GIVEN = (
+    'which output? Give the id in its "[context-guard]" note, of an output in the store; of one in a session file: '
+    "context-guard recall SESSION ID."
+)
 COUNT = click.IntRange(min=1)
 
 
 @click.command()
-@click.argument("session", metavar="[SESSION]", callback=options.read_id)
+@click.argument("session", metavar="[SESSION]", required=False, callback=options.read_id_if_given)
 @click.argument("entry", metavar="ID", required=False, callback=options.read_entry)
 @click.option(
     "--pattern", metavar="RE", help="Only lines that match this regular expression (RE2), with their numbers."
@@ -38,7 +43,7 @@ COUNT = click.IntRange(min=1)
     "--images", "folder", type=options.PATH, metavar="DIR", help="Write the images of an output in the store there."
 )
 def command(
-    session: str,
+    session: str | None,
     entry: str | None,
     pattern: str | None,
     offset: int | None,
@@ -58,6 +63,8 @@ def command(
 
     from context_guard.recall import recall, recall_output
 
+    if session is None:
+        raise click.UsageError(NOTHING_GIVEN)
     paged = {"--pattern": pattern, "--offset": offset, "--limit": limit, "--column": column}
     if raw and (given := [name for name, value in paged.items() if value is not None]):
         raise click.UsageError(f"--raw prints all of it: leave out {' and '.join(given)}, or --raw.")
@@ -95,21 +102,33 @@ def _branch(session: Path, entry: str, leaf: str | None) -> "tuple[Transcript, s
 
     source = open_session(session, leaf, holding=entry)
     if entry not in source.known:
-        return source.transcript, nearest(entry, source.known)
+        return source.transcript, nearest(entry, source.known) or f" {_outputs_in(source.transcript)}"
     if leaf is not None or any(item.id == entry for item in source.transcript.entries):
         return source.transcript, ""
     assert source.file is not None  # of any other host the transcript has all that is known
     return branch_through(source.file, entry), ""
 
 
+def _outputs_in(transcript: "Transcript") -> str:
+    from context_guard_effects.cli.sources import first_few
+
+    outputs = [it.id for it in transcript.entries if it.role == "tool"]
+    return f"Tool outputs in it: {first_few(outputs)}."
+
+
 def _stored(id: str, store: "Place | None") -> "RawOutput":
+    from context_guard.text import shell_word
     from context_guard_effects.cli.stores import reading
     from context_guard_effects.store import Expired
     from context_guard_effects.word_log import day, unknown_output
 
-    if Path(id).is_file():
-        raise click.UsageError(f"{id} is a session: give the id of an entry behind it.")
-    with reading(store) as opened:
+    if Path(id).exists():
+        kind = "session: give" if Path(id).is_file() else "folder: give a session in it and"
+        raise click.UsageError(f"{id} is a {kind} the id of an entry behind it.")
+    if Path(id).suffix in SESSION_ENDS:
+        raise click.UsageError(f"There is no file {id}, and no id is like that.")
+    instead = f" Of an output in a session file: context-guard recall SESSION {shell_word(id)}."
+    with reading(store, instead) as opened:
         match opened.raw(id):
             case None:
                 raise unknown_output(id, opened)

@@ -11,9 +11,9 @@ from context_guard_effects.word_log import UnknownOutput
 
 
 @contextlib.contextmanager
-def reading(place: Place | None) -> Iterator[OpenStore]:
-    """A store that is there: a command that only asks makes none."""
-    with _opened(place) as store:
+def reading(place: Place | None, instead: str = "") -> Iterator[OpenStore]:
+    """A store that is there: a command that only asks makes none. `instead`: what else the user may have meant."""
+    with _opened(place, instead) as store:
         try:
             yield store
         except StoreError as error:
@@ -22,7 +22,7 @@ def reading(place: Place | None) -> Iterator[OpenStore]:
 
 @contextlib.contextmanager
 def writing(place: Place | None) -> Iterator[OpenStore]:
-    with _opened(place) as store:
+    with _opened(place, "") as store:
         try:
             yield store
         except StoreError as error:
@@ -41,12 +41,12 @@ def migrated(place: Place | None, app_role: str, retention_role: str) -> Migrate
         raise Stop(error.message, UNWRITABLE) from error
 
 
-def _opened(place: Place | None) -> OpenStore:
+def _opened(place: Place | None, instead: str) -> OpenStore:
     place = place or default_place()
     if not isinstance(place, Server) and not os.path.lexists(place):
         raise Stop(
             f"there is no store at {place}: no host has kept anything there. Name another with --store or "
-            "CONTEXT_GUARD_STORE.",
+            f"CONTEXT_GUARD_STORE.{instead}",
             UNREADABLE,
         )
     try:

@@ -38,6 +38,7 @@ class Decision(Struct, frozen=True):
     reason: str
     before_chars: int
     after_chars: int
+    weighed: str = ""
 
 
 class Judged(Struct, frozen=True):
@@ -112,8 +113,9 @@ def _conversations(watched: Watched, now: float) -> Table:
 
 def _decisions(watched: Watched, now: float) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for name in ("judged", "tool", "outcome", "reason"):
+    for name in ("judged", "tool", "outcome"):
         table.add_column(name, overflow="ellipsis", no_wrap=True)
+    table.add_column("reason", overflow="fold")
     table.add_column("characters", justify="right", no_wrap=True)
     rows = [(judged, decision) for judged in watched.judged for decision in judged.decisions]
     for judged, decision in rows[:DECISIONS]:
@@ -121,8 +123,12 @@ def _decisions(watched: Watched, now: float) -> Table:
         if decision.after_chars != decision.before_chars:
             sizes += f" → {format_chars(decision.after_chars)}"
         when = f"{_ago(now, judged.time)} ago, {judged.phase}"
-        table.add_row(when, cell(decision.tool), cell(decision.outcome), cell(decision.reason), sizes)
+        table.add_row(when, cell(decision.tool), cell(decision.outcome), cell(_reason(decision)), sizes)
     return table
+
+
+def _reason(decision: Decision) -> str:
+    return f"{decision.reason}: {decision.weighed}" if decision.weighed else decision.reason
 
 
 def _cached(usage: Usage | None) -> str:

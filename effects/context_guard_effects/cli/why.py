@@ -16,8 +16,10 @@ if TYPE_CHECKING:
 @options.store
 def command(id: str, store: "Place | None") -> None:
     """Say why the output ID was kept or dropped, pass by pass, and what the user said about it."""
+    from context_guard.text import shell_word
     from context_guard_effects import word_log
     from context_guard_effects.cli.stores import reading
 
-    with reading(store) as opened:
+    instead = f" Of an output in a session file: context-guard explain SESSION {shell_word(id)}."
+    with reading(store, instead) as opened:
         write(f"{word_log.why(opened, id)}\n")

@@ -57,6 +57,8 @@ class Decision(Struct, frozen=True):
     reason: str
     before_chars: int
     after_chars: int
+    weighed: str = ""
+    """Of a deferred edit, the sum that says so."""
 
 
 class Done(Struct, frozen=True):
@@ -152,7 +154,7 @@ async def _judge(job: Job, body: dict[str, Any], means: Means, messages: list[An
         edits=settled.edits,
         saved_chars=record.saved_chars if record else 0,
         decisions=tuple(
-            Decision(it.tool, it.kind, it.outcome, it.reason, it.before_chars, it.after_chars)
+            Decision(it.tool, it.kind, it.outcome, it.reason, it.before_chars, it.after_chars, it.weighed)
             for it in (record.results if record else ())
         ),
         judge=record.model if record else "",

@@ -11,7 +11,7 @@ from context_guard_effects.proxy.jobs import Done, Job
 from context_guard_effects.proxy.worker import Run
 
 QUEUED = 32
-"""Jobs that wait; what comes beside them is not judged, hence kept."""
+"""Jobs that wait; beside newer ones the oldest is not judged, hence kept."""
 QUEUED_BYTES = 128_000_000
 WAITING = 32
 """Conversations whose edits wait until the provider's cache has expired."""
@@ -26,7 +26,8 @@ Clock = Callable[[], int]
 
 class Settler:
     def __init__(self, run: Run, now: Clock, tell: Tell, drop: Callable[[], None]) -> None:
-        """`now` in milliseconds since the epoch. `tell` hears of every pass, `drop` of every job that found no room."""
+        """`now` in milliseconds since the epoch. `tell` hears of every pass, `drop` of every job that
+        lost its room: the next prompt of its conversation brings it again, since its run is not known as judged."""
         self._run = run
         self._now = now
         self._tell = tell
@@ -41,13 +42,18 @@ class Settler:
         """Jobs that wait or are being judged."""
 
     def add(self, job: Job) -> None:
-        """Returns at once. A checkpoint that waits gives way to what goes on behind it."""
+        """Returns at once. A checkpoint that waits gives way to what goes on behind it, and in a burst the oldest job
+        to the newest: its conversation is the least likely to go on while the cache is warm."""
         for waiting in [it for it in self._queue if it.phase == "mid-run" and it.head and it.head in job.path]:
             self._queue.remove(waiting)
             self.unfinished -= 1
-        if len(self._queue) >= QUEUED or sum(len(it.body) for it in self._queue) + len(job.body) > QUEUED_BYTES:
+        if len(job.body) > QUEUED_BYTES:
             self._drop()
             return
+        while len(self._queue) >= QUEUED or sum(len(it.body) for it in self._queue) + len(job.body) > QUEUED_BYTES:
+            self._queue.popleft()
+            self.unfinished -= 1
+            self._drop()
         self._queue.append(job)
         self.unfinished += 1
         self._queued.set()

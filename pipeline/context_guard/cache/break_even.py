@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from context_guard.cache.costs import CostSum, sum_up
 from context_guard.cache.layout import CachePolicy, Layout, rewrite_chars
 from context_guard.config import Config
+from context_guard.text import format_chars
 
 FACTORS: dict[CachePolicy, int] = {"full": 13, "prefix": 16, "pinned": 16, "unpinned": 16}
 """The original's: cost of writing a character again over what reading it costs each time, if 70 % of what is judged
@@ -46,6 +47,24 @@ class Gate(Struct, frozen=True):
     @property
     def allowed(self) -> bool:
         return self.reason in ("free", "pays off")
+
+    @property
+    def sums(self) -> str:
+        """What was weighed: by prices, or by size."""
+        if self.cost is not None:
+            return self.cost.words
+        return f"{self.saved:,} characters saved, {format_chars(self.marginal)} that the cache writes again"
+
+    @property
+    def weighed(self) -> str:
+        """Why edits that are not allowed wait, in a clause."""
+        match self.reason:
+            case "too little":
+                return f"{self.saved:,} characters saved, fewer than the {self.min_saving:,} they have to"
+            case "too risky":
+                return f"too much at risk if the session ended soon: {self.sums}"
+            case _:
+                return self.sums
 
 
 def pays_off(chars: int, requests: int, rewrite: int, factor: float) -> bool:

@@ -27,8 +27,9 @@ from context_guard.cache.marks import (
 
 NO_ANCHORS = Anchors()
 
-Placing = Literal[Fit, "no-question", "not-found", "in-last-message", "no-cache", "thread", "not-anthropic"]
-"""What became of a wanted mark. no-cache: the host set no mark in the messages, so it wants no caching;
+Placing = Literal[Fit, "no-room", "no-question", "not-found", "in-last-message", "no-cache", "thread", "not-anthropic"]
+"""What became of a wanted mark. no-room: another was worth more; no-cache: the host set no mark in the messages, so it
+wants no caching;
 thread: the request continues a message thread and holds only what is new."""
 
 
@@ -63,6 +64,24 @@ def place_breakpoints(body: Body, anchors: Anchors = NO_ANCHORS, read_at: Path |
     budget = open_budget(marks, rolling)
     last = _last_message(body["messages"])
     budget, question = _pin_question(budget, body, last)
+    return _anchored(body, anchors, read_at, budget, question)
+
+
+def place_anchors(body: Body, anchors: Anchors, read_at: Path | None = None) -> Placement:
+    """The same without the question, for a request in which there is no room beside it. A question that an earlier
+    request marked stays in the cache while what lies behind it is read."""
+    with_question = place_breakpoints(body)
+    if with_question.question not in ("pinned", "already", "over-budget", "ttl-conflict"):
+        return place_breakpoints(body, anchors, read_at)
+    marks = read_marks(body)
+    rolling = next(mark for mark in reversed(marks) if mark.order >= MESSAGES)
+    if len(marks) > MAX_MARKS:
+        return _untouched(body, anchors, "over-budget")
+    return _anchored(body, anchors, read_at, open_budget(marks, rolling), "no-room")
+
+
+def _anchored(body: Body, anchors: Anchors, read_at: Path | None, budget: MarkBudget, question: Placing) -> Placement:
+    last = _last_message(body["messages"])
     budget, read = _pin_result(budget, body, anchors.read, last) if read_at is None else add_mark(budget, read_at)
     budget, write = _pin_result(budget, body, anchors.write, last)
     return Placement(

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from context_guard.cache.anchors import cache_anchors
-from context_guard.cache.breakpoints import is_markable, place_breakpoints
+from context_guard.cache.breakpoints import is_markable, place_anchors, place_breakpoints
 from context_guard.cache.marks import Path, read_marks
 from context_guard.cache.points import MAX_POINTS, TTL_MS, CachePoint
 from context_guard.edit_log import LoggedPass
@@ -21,6 +22,7 @@ from context_guard.transcript import Model
 
 Json = dict[str, Any]
 Texts = tuple[str, ...] | None
+PLACED = ("pinned", "already")
 
 
 class Sent(Struct, frozen=True):
@@ -61,9 +63,15 @@ def pin(edited: Edited, before: Sent, now: int) -> Pinned:
     if fresh:
         transcript = to_transcript(opened.codec.host, opened.read, edited.log, _model(opened))
         anchors = cache_anchors(transcript, after.written, now, fresh)
-        wanted = place_breakpoints(body, anchors, _place_of(opened, edited.messages, kept, anchors.prompt))
-        # Marks in system and tools cannot be moved from here: what would need that goes without.
-        placed = wanted if not wanted.dropped else placed
+        read_at = _place_of(opened, edited.messages, kept, anchors.prompt)
+        # Marks in system and tools cannot be moved from here: what would need that goes without, the question before
+        # the read point, which saves more in this request.
+        both = place_breakpoints(body, anchors, read_at)
+        alone = place_anchors(body, replace(anchors, write=None), read_at)
+        if not alone.dropped and alone.read in PLACED and (both.dropped or both.read not in PLACED):
+            placed = alone
+        elif not both.dropped:
+            placed = both
     messages: list[Json] = edited.messages if placed.dropped else placed.body["messages"]
     new = _points(opened, {**body, "messages": messages}, kept, now)
     ids = {point.entry_id for point in new}
