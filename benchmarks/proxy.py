@@ -1,14 +1,16 @@
 """What the proxy adds, against the same upstream without it, in one run; and what it takes and gives back.
 
-    python benchmarks/proxy.py [--quick] [--beside COMMAND]
+    python benchmarks/proxy.py [--quick] [--two] [--beside COMMAND]
 
 An upstream, the proxy (with its judging process) and the load each have a process of their own on this machine, so
 they share its processors. Bodies are conversations of 1 MB, in which the proxy edits every tool output. `--beside`
-measures another proxy too: its command line, in which {upstream} and {port} are filled in.
+measures another proxy too: its command line, in which {upstream} and {port} are filled in. `--two` measures two of ours
+on one store as well, asked in turn.
 """
 
 import argparse
 import contextlib
+import itertools
 import json
 import os
 import random
@@ -53,6 +55,10 @@ STREAM = b"/v1/stream"
 """A path whose reply is a stream of ten events a second, until the other side closes."""
 
 
+Places = tuple[str, ...]
+"""Addresses of what is measured, asked in turn."""
+
+
 class Plan(Struct, frozen=True):
     seconds: float
     streams: int
@@ -69,6 +75,7 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     arguments.add_argument("--quick", action="store_true", help="shorter phases, 2,000 requests for the memory")
     arguments.add_argument("--beside", metavar="COMMAND", help="another proxy, {upstream} and {port} filled in")
+    arguments.add_argument("--two", action="store_true", help="also two proxies on one store")
     arguments.add_argument("--upstream", action="store_true", help=argparse.SUPPRESS)
     given = arguments.parse_args()
     if given.upstream:
@@ -81,14 +88,18 @@ def main() -> None:
         bodies = [conversation(number) for number in range(CONVERSATIONS)]
         seed(store, bodies)
         options = ["--listen", "127.0.0.1:0", "--upstream", f"fake={address}", "--store", str(store), "--quiet"]
-        proxy = start(["-m", "context_guard_effects", "proxy", *options])
-        running = [proxy, upstream]
-        places = {"direct": address, "proxy": read_line(proxy)}
+        proxies = [start(["-m", "context_guard_effects", "proxy", *options]) for _ in range(2 if given.two else 1)]
+        running = [*proxies, upstream]
+        addresses = [read_line(proxy) for proxy in proxies]
+        places: dict[str, Places] = {"direct": (address,), "proxy": (addresses[0],)}
+        if given.two:
+            places["two"] = tuple(addresses)
         try:
             if given.beside:
-                other, places["beside"] = start_other(given.beside, address)
+                other, its_place = start_other(given.beside, address)
                 running.append(other)
-            trio.run(measure, places, proxy.pid, bodies, QUICK if given.quick else FULL)
+                places["beside"] = (its_place,)
+            trio.run(measure, places, proxies[0].pid, bodies, QUICK if given.quick else FULL)
         finally:
             for process in running:
                 process.terminate()
@@ -120,8 +131,8 @@ def read_line(process: "subprocess.Popen[str]") -> str:
     return process.stdout.readline().strip()
 
 
-async def measure(places: dict[str, str], pid: int, bodies: list[bytes], plan: Plan) -> None:
-    proxied = places["proxy"]
+async def measure(places: dict[str, Places], pid: int, bodies: list[bytes], plan: Plan) -> None:
+    (proxied,) = places["proxy"]
     load = ", ".join(f"{figure:.1f}" for figure in os.getloadavg())
     print(f"{os.cpu_count()} processors, load before the run {load} (1, 5, 15 minutes); {SIZE / 1e6:g} MB a request\n")
     await check_edited(proxied, bodies)
@@ -129,17 +140,17 @@ async def measure(places: dict[str, str], pid: int, bodies: list[bytes], plan: P
     for rate, streams in ((60, 0), (20, plan.streams)):
         name = f"{rate} requests a second" + (f" beside {streams} open streams" if streams else "")
         found = {}
-        for kind, address in places.items():
+        for kind, addresses in places.items():
             async with trio.open_nursery() as nursery:
-                for _ in range(streams):
-                    nursery.start_soon(Target(address).follow)
+                for number in range(streams):
+                    nursery.start_soon(Target(addresses[number % len(addresses)]).follow)
                 await trio.sleep(1 if streams else 0)
-                found[kind] = await at_rate(address, bodies, rate, plan.seconds)
+                found[kind] = await at_rate(addresses, bodies, rate, plan.seconds)
                 nursery.cancel_scope.cancel()
         tell(name, found)
     print(f"{plan.uploads} uploads at once")
-    for kind, address in places.items():
-        took, succeeded = await at_once(address, bodies, plan.uploads)
+    for kind, addresses in places.items():
+        took, succeeded = await at_once(addresses, bodies, plan.uploads)
         print(f"  {kind:6}  {succeeded} succeed, in {took:.2f} s")
     print()
     await grow(proxied, pid, bodies, plan)
@@ -191,33 +202,34 @@ async def check_edited(address: str, bodies: list[bytes]) -> None:
         assert f"edits={RESULTS}".encode() in head, "a conversation is not edited"
 
 
-async def at_rate(address: str, bodies: list[bytes], rate: int, seconds: float) -> list[float]:
+async def at_rate(addresses: Places, bodies: list[bytes], rate: int, seconds: float) -> list[float]:
     """Seconds each request took, begun at this rate whether the ones before are done or not."""
     took: list[float] = []
-    idle: list[Target] = []
+    idle: dict[str, list[Target]] = {address: [] for address in addresses}
 
-    async def one(body: bytes) -> None:
-        target = idle.pop() if idle else Target(address)
+    async def one(body: bytes, address: str) -> None:
+        target = idle[address].pop() if idle[address] else Target(address)
         begin = time.perf_counter()
         await target.post(body)
         took.append(time.perf_counter() - begin)
-        idle.append(target)
+        idle[address].append(target)
 
     sent = [follow_up(body) for body in bodies]
     async with trio.open_nursery() as nursery:
         begin = trio.current_time()
         for number in range(round(rate * seconds)):
             await trio.sleep_until(begin + number / rate)
-            nursery.start_soon(one, sent[number % len(sent)])
-    for target in idle:
+            # A conversation's requests go to one and the other.
+            nursery.start_soon(one, sent[number // len(addresses) % len(sent)], addresses[number % len(addresses)])
+    for target in itertools.chain(*idle.values()):
         await target.close()
     return took
 
 
-async def at_once(address: str, bodies: list[bytes], count: int) -> tuple[float, int]:
+async def at_once(addresses: Places, bodies: list[bytes], count: int) -> tuple[float, int]:
     done: list[bytes] = []
 
-    async def one(body: bytes) -> None:
+    async def one(body: bytes, address: str) -> None:
         target = Target(address)
         done.append(await target.post(body))
         await target.close()
@@ -225,7 +237,7 @@ async def at_once(address: str, bodies: list[bytes], count: int) -> tuple[float,
     begin = time.perf_counter()
     async with trio.open_nursery() as nursery:
         for number in range(count):
-            nursery.start_soon(one, bodies[number % len(bodies)])
+            nursery.start_soon(one, bodies[number % len(bodies)], addresses[number % len(addresses)])
     return time.perf_counter() - begin, sum(head.startswith(b"HTTP/1.1 200") for head in done)
 
 

@@ -366,7 +366,7 @@ class Hanging:
 
 
 def test_a_judge_that_hangs_delays_nothing() -> None:
-    """Requests go on while it hangs; those that find no room in the queue are kept, and counted."""
+    """Requests go on while it hangs; those that find no room in the queue are kept, counted, and told."""
     config = Config(timeout_ms=600_000, run_end_break_even=False)
     with running(judge=Hanging(), config=config) as world:
         world.provider.script[:] = [streamed(events("anthropic", ANSWER))]
@@ -375,6 +375,7 @@ def test_a_judge_that_hangs_delays_nothing() -> None:
             assert b"".join(events("anthropic", ANSWER)) == reply.content
         until(lambda: world.proxy.parts.notes.settler.unfinished == 33)
         until(lambda: world.metric("passes_dropped_total") == 40 - 1 - 32)
+        assert "more runs end than can be judged" in world.client.get("/context-guard/status").text
 
 
 class Broken(SqliteStore):

@@ -1,4 +1,4 @@
-"""Sessions and tables in S3, served on loopback by moto."""
+"""Sessions and tables in S3 and Google Cloud Storage, each served on loopback by an emulator."""
 
 import json
 import os
@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import fsspec
 import httpx
 import pytest
 from command_line import guard
@@ -16,8 +17,11 @@ from recorded_sessions import Turn, codex, write_all
 
 from context_guard_effects.fleet.table import read_rows
 
-s3fs = pytest.importorskip("s3fs", reason="pip install -e '.[fleet,object-stores]'")
-moto_server = pytest.importorskip("moto.server", reason="pip install -e '.[fleet,object-stores]'")
+NEEDED = "pip install -e '.[fleet,object-stores]'"
+pytest.importorskip("s3fs", reason=NEEDED)
+pytest.importorskip("gcsfs", reason=NEEDED)
+moto_server = pytest.importorskip("moto.server", reason=NEEDED)
+emulator = pytest.importorskip("gcp_storage_emulator.server", reason=NEEDED)
 
 pytestmark = [
     pytest.mark.outside,
@@ -26,12 +30,16 @@ pytestmark = [
 
 TURNS = (Turn("Where is it?", (("ls", "a\nb"),), "Two files."),)
 ENGINES = (("--jobs", "1"), ("--jobs", "2"), ("--engine", "dask", "--jobs", "1"))
-BUCKET = "s3://sessions"
 
 
-@pytest.fixture
-def s3(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """With one bucket, found as a user's would be: by the environment."""
+@pytest.fixture(params=["s3", "gs"])
+def bucket(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The URL of one, found as a user's would be: by the environment."""
+    serve = {"s3": s3, "gs": gs}[request.param]
+    yield from serve(monkeypatch)
+
+
+def s3(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     server = moto_server.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()
     host, port = server.get_host_and_port()
@@ -43,45 +51,58 @@ def s3(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         ("AWS_DEFAULT_REGION", "us-east-1"),
     ):
         monkeypatch.setenv(name, value)
-    s3fs.S3FileSystem.clear_instance_cache()
-    files = s3fs.S3FileSystem()
-    files.mkdir(BUCKET)
-    yield files
-    s3fs.S3FileSystem.clear_instance_cache()
+    yield from made("s3://sessions")
     server.stop()
 
 
-@pytest.mark.parametrize(
-    "engine", [("--jobs", "1"), ("--jobs", "2"), ("--engine", "dask", "--jobs", "1")], ids=" ".join
-)
-def test_a_bucket_is_audited_as_a_folder_is(engine: tuple[str, ...], s3: Any, tmp_path: Path) -> None:
+def gs(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    server = emulator.create_server("127.0.0.1", 0, in_memory=True)
+    server.start()
+    host, port = server._api._httpd.server_address[:2]
+    monkeypatch.setenv("STORAGE_EMULATOR_HOST", f"http://{host}:{port}")
+    yield from made("gs://sessions")
+    server.stop()
+
+
+def made(url: str) -> Iterator[str]:
+    kind = fsspec.get_filesystem_class(url.partition(":")[0])
+    kind.clear_instance_cache()
+    fsspec.url_to_fs(url)[0].mkdir(url)
+    yield url
+    kind.clear_instance_cache()
+
+
+@pytest.mark.parametrize("engine", ENGINES, ids=" ".join)
+def test_a_bucket_is_audited_as_a_folder_is(engine: tuple[str, ...], bucket: str, tmp_path: Path) -> None:
     """By this process, by others and by a cluster. The table goes there too; the same command finds it done, and audits
     what has changed since."""
+    files: Any = fsspec.url_to_fs(bucket)[0]
     folder = tmp_path / "in"
     folder.mkdir()
     count = write_all(folder, TURNS)
     (folder / "cut.json").write_text('{"messages": [{"role": "us')
-    s3.put(f"{folder}/", f"{BUCKET}/in/", recursive=True)
+    files.put(f"{folder}/", f"{bucket}/in/", recursive=True)
     here = json.loads(guard("audit", folder, "--jobs", 1, "--json").stdout)
-    words = ("audit", f"{BUCKET}/in", *engine, "--json", "--out", f"{BUCKET}/out")
+    words = ("audit", f"{bucket}/in", *engine, "--json", "--out", f"{bucket}/out")
     there = json.loads(run(*words))
     assert (count, here["groups"]) == (there["total"]["sessions"], there["groups"])
-    assert [f"{BUCKET}/in/cut.json"] == [it["path"] for it in there["broken"]]
-    table = s3.cat_file(f"{BUCKET}/out/audit.parquet")
+    assert [f"{bucket}/in/cut.json"] == [it["path"] for it in there["broken"]]
+    table = files.cat_file(f"{bucket}/out/audit.parquet")
     assert count == sum(it["outcome"] == "audited" for it in read_rows(table))
-    written = {it: s3.info(it)["LastModified"] for it in s3.find(f"{BUCKET}/out/parts")}
+    written = {it: files.modified(it) for it in files.find(f"{bucket}/out/parts")}
     assert there["sessions"] == json.loads(run(*words))["sessions"]
-    s3.invalidate_cache()
-    assert written == {it: s3.info(it)["LastModified"] for it in s3.find(f"{BUCKET}/out/parts")}
-    assert table == s3.cat_file(f"{BUCKET}/out/audit.parquet")
-    s3.pipe_file(f"{BUCKET}/in/more.jsonl", codex(TURNS))
+    files.invalidate_cache()
+    assert written == {it: files.modified(it) for it in files.find(f"{bucket}/out/parts")}
+    assert table == files.cat_file(f"{bucket}/out/audit.parquet")
+    files.pipe_file(f"{bucket}/in/more.jsonl", codex(TURNS))
     assert count + 1 == json.loads(run(*words))["total"]["sessions"]
 
 
-def test_a_bucket_that_is_not_there_is_told(s3: Any) -> None:
-    found = guard("audit", "s3://nobody/in")
+def test_a_bucket_that_is_not_there_is_told(bucket: str) -> None:
+    missing = bucket.replace("sessions", "nobody") + "/in"
+    found = guard("audit", missing)
     assert 3 == found.exit_code
-    assert "s3://nobody/in" in found.output
+    assert missing in found.output
 
 
 def run(*words: str) -> str:

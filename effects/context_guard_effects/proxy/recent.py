@@ -5,7 +5,8 @@ from itertools import accumulate
 
 from returns.result import Failure, Success
 
-from context_guard.formats.opened import Opened, goes_on, name_list, nearest, open_list
+from context_guard.formats.opened import CHANGED, Opened, goes_on, name_list, nearest, open_list
+from context_guard.formats.splice import Spans
 from context_guard.proxy_routes import Api
 from context_guard.server_state import find_server_state
 
@@ -13,6 +14,10 @@ RECENT = 64
 """Bodies that are remembered, the latest used."""
 RECENT_CHARS = 32_000_000
 """Of all of them."""
+AT_HAND = 2_000_000
+"""Bytes of a body that is opened at once where nearly all of it is known: a thread would not be asked any sooner."""
+SAMPLE = 200
+"""Characters that tell whether two bodies are likely to begin alike."""
 
 
 class Recent:
@@ -43,6 +48,14 @@ class Recent:
             case other:
                 raise TypeError(f"opening gave {other!r}")
 
+    def is_at_hand(self, api: Api, data: bytes) -> bool:
+        """Whether a body is likely to go on from one that is remembered."""
+        if len(data) > AT_HAND:
+            return False
+        text = data.decode(errors="replace")
+        with self._lock:
+            return any(it.api == api and _begins_like(text, it.spans) for it in self.known)
+
     def _remember(self, opened: Opened, before: Opened | None) -> None:
         """In the place of the one that it goes on from; one that it is a fork of stays."""
         is_later = before is not None and goes_on(opened.messages, before)
@@ -50,3 +63,10 @@ class Recent:
             kept = (opened, *(it for it in self.known if not (is_later and it is before)))[:RECENT]
             sizes = accumulate(len(it.spans.text) for it in kept)
             self.known = tuple(it for it, size in zip(kept, sizes, strict=True) if size <= RECENT_CHARS or it is opened)
+
+
+def _begins_like(text: str, known: Spans) -> bool:
+    if len(known.messages) <= CHANGED:
+        return False
+    end = known.messages[-CHANGED - 1][1]
+    return text[max(0, end - SAMPLE) : end] == known.text[max(0, end - SAMPLE) : end]

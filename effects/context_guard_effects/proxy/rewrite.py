@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import trio
 from msgspec import Struct
@@ -24,6 +24,7 @@ THREADS = 2
 """That read and write requests at a time; more would only take turns."""
 
 Json = dict[str, Any]
+T = TypeVar("T")
 
 
 class Conversation(Struct, frozen=True):
@@ -76,17 +77,21 @@ class Rewriter:
             return Rewritten(data, why="invalid" if isinstance(error, ValueError) else "defect")
 
     async def _rewritten(self, route: Guarded, data: bytes) -> Rewritten:
-        opened = await trio.to_thread.run_sync(self._recent.open, route.api, data, limiter=self._limiter)
+        work = _at_once if self._recent.is_at_hand(route.api, data) else self._in_thread
+        opened = await work(self._recent.open, route.api, data)
         if isinstance(opened, str):
             return Rewritten(data, why=opened)
         log = await self._log.find(opened.ids)
         conversation = _told(opened)
         if not log and not (self._pins and route.api == "anthropic"):
             return Rewritten(data, conversation=conversation)
-        return await trio.to_thread.run_sync(self._write, opened, log, data, conversation, limiter=self._limiter)
+        return await work(self._write, opened, log, data, conversation)
+
+    async def _in_thread(self, work: Callable[..., T], *given: Any) -> T:
+        return await trio.to_thread.run_sync(work, *given, limiter=self._limiter)
 
     def _write(self, opened: Opened, log: tuple[LoggedPass, ...], data: bytes, conversation: Conversation) -> Rewritten:
-        """In a thread. Raises ValueError where the provider would refuse what comes of it."""
+        """Raises ValueError where the provider would refuse what comes of it."""
         edited = self._edited(opened, log)
         sent = edited.messages
         if self._pins is not None and opened.api == "anthropic":
@@ -112,6 +117,10 @@ class Rewriter:
             with self._lock:
                 self._checked.add(opened.ids, edits)
         return Edited(opened, log, changes, sent)
+
+
+async def _at_once(work: Callable[..., T], *given: Any) -> T:
+    return work(*given)
 
 
 def _kept_out(read: tuple[Message, ...], changes: Changes) -> int:

@@ -74,7 +74,11 @@ async def serve(
             tell(said)
         plan.log.info("pass", api=job.api, phase=job.phase, edits=done.edits, saved=done.saved_chars, waits=done.waits)
 
-    settler = Settler(plan.run, now, judged, metrics.dropped.inc)
+    def dropped() -> None:
+        metrics.dropped.inc()
+        tell("more runs end than can be judged: what waited longest keeps everything until its next prompt")
+
+    settler = Settler(plan.run, now, judged, dropped)
     pins = Pins(now) if plan.settings.config.pin_anthropic_cache else None
     rewriter = Rewriter(AppliedLog(plan.store, tell), tell, pins)
     notes = Notes(metrics, board, plan.log, settler, now, tell)

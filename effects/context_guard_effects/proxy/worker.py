@@ -124,7 +124,8 @@ def _widen(pipe: trio.abc.SendStream) -> None:
 
 
 async def _send(stream: trio.abc.SendStream, data: bytes) -> None:
-    await stream.send_all(len(data).to_bytes(LENGTH_BYTES, "big") + data)
+    await stream.send_all(len(data).to_bytes(LENGTH_BYTES, "big"))
+    await stream.send_all(data)
 
 
 async def _receive(stream: trio.abc.ReceiveStream) -> bytes:
