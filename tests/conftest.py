@@ -3,6 +3,7 @@ tests repeat themselves."""
 
 import inspect
 import os
+import signal
 from functools import partial
 
 import pytest
@@ -14,6 +15,10 @@ from trio.testing import MockClock
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.register_profile("random", deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS", "repeatable"))
+
+# A shell starts what goes on in the background with interrupts ignored, and so would every program that a test starts.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -2,13 +2,13 @@
 
 import json
 import os
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import fsspec
 import httpx
 import pytest
 from command_line import guard
@@ -18,6 +18,7 @@ from recorded_sessions import Turn, codex, write_all
 from context_guard_effects.fleet.table import read_rows
 
 NEEDED = "pip install -e '.[fleet,object-stores]'"
+fsspec = pytest.importorskip("fsspec", reason=NEEDED)
 pytest.importorskip("s3fs", reason=NEEDED)
 pytest.importorskip("gcsfs", reason=NEEDED)
 moto_server = pytest.importorskip("moto.server", reason=NEEDED)
@@ -56,10 +57,11 @@ def s3(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 
 def gs(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    server = emulator.create_server("127.0.0.1", 0, in_memory=True)
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    server = emulator.create_server("127.0.0.1", port, in_memory=True)
     server.start()
-    host, port = server._api._httpd.server_address[:2]
-    monkeypatch.setenv("STORAGE_EMULATOR_HOST", f"http://{host}:{port}")
+    monkeypatch.setenv("STORAGE_EMULATOR_HOST", f"http://127.0.0.1:{port}")
     yield from made("gs://sessions")
     server.stop()
 
