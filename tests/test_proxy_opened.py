@@ -14,7 +14,7 @@ from context_guard.proxy_routes import Guarded
 from context_guard.validate import validate_anthropic
 from context_guard_effects.proxy.applied import AppliedLog
 from context_guard_effects.proxy.pins import Pins
-from context_guard_effects.proxy.recent import AT_HAND, RECENT, Recent
+from context_guard_effects.proxy.recent import AT_HAND, NEW, RECENT, Recent
 from context_guard_effects.proxy.rewrite import Rewriter
 from context_guard_effects.store import memory_store
 from context_guard_effects.testing import answer, call, messages, prompt, result
@@ -94,14 +94,14 @@ def test_what_is_remembered_has_an_end() -> None:
 
 
 def test_only_what_is_nearly_known_is_opened_at_once() -> None:
-    """A request that goes on from one before; not a stranger's, a large one, one of another API or what is no text."""
+    """A request that goes on from one before by a little; not a stranger's, one of another API or what is no text."""
     recent = Recent()
     mine, other = ([*run(number), *run(number), *run(number)] for number in (1, 2))
     opened(recent, messages("anthropic", *mine[:9]))
     top = {"model": "m", "system": [{"type": "text", "text": "Be brief.", **MARK}]}
     goes_on, strange = (json.dumps({**top, "messages": messages("anthropic", *it)}).encode() for it in (mine, other))
     assert recent.is_at_hand("anthropic", goes_on)
-    for not_known in (b"", b"\xff", strange, goes_on.ljust(AT_HAND + 1)):
+    for not_known in (b"", b"\xff", strange, goes_on.ljust(NEW + 20_000), goes_on.ljust(AT_HAND + 1)):
         assert not recent.is_at_hand("anthropic", not_known)
     assert not recent.is_at_hand("openai-chat", goes_on)
 

@@ -16,6 +16,8 @@ RECENT_CHARS = 32_000_000
 """Of all of them."""
 AT_HAND = 2_000_000
 """Bytes of a body that is opened at once where nearly all of it is known: a thread would not be asked any sooner."""
+NEW = 100_000
+"""Characters of it that may be new."""
 SAMPLE = 200
 """Characters that tell whether two bodies are likely to begin alike."""
 
@@ -49,7 +51,7 @@ class Recent:
                 raise TypeError(f"opening gave {other!r}")
 
     def is_at_hand(self, api: Api, data: bytes) -> bool:
-        """Whether a body is likely to go on from one that is remembered."""
+        """Whether a body is likely to go on from one that is remembered, and not by much."""
         if len(data) > AT_HAND:
             return False
         text = data.decode(errors="replace")
@@ -69,4 +71,5 @@ def _begins_like(text: str, known: Spans) -> bool:
     if len(known.messages) <= CHANGED:
         return False
     end = known.messages[-CHANGED - 1][1]
-    return text[max(0, end - SAMPLE) : end] == known.text[max(0, end - SAMPLE) : end]
+    begin = max(0, end - SAMPLE)
+    return len(text) - end <= NEW and text[begin:end] == known.text[begin:end]
