@@ -161,6 +161,13 @@ def test_the_identity_mark_goes_in_every_request_of_a_session() -> None:
     assert first.body["tools"] == later.body["tools"]
 
 
+def test_an_identity_block_behind_one_without_a_mark_loses_its_own_too() -> None:
+    """Claude Code has a line about its version in front."""
+    request = run(oauth=True)
+    request["system"].insert(0, text("version"))
+    assert (check(request).question, check(request).dropped) == ("pinned", ("system[1]",))
+
+
 def test_an_identity_block_with_another_life_or_alone_keeps_its_mark() -> None:
     """It is dropped only where a later mark of the system prompt lives as long, and where room is short anyway."""
     longer = run(oauth=True)

@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Iterator
+from itertools import permutations
 from typing import Any
 
 import msgspec
@@ -374,6 +375,21 @@ def test_a_request_keeps_its_bytes_up_to_the_first_edit(provider: Provider, inde
         assert spliced.endswith(raw[raw.rindex(b'"stream"') :])
 
     check()
+
+
+@pytest.mark.parametrize("keys", [*permutations(("tools", "system", "messages"))], ids="-".join)
+@pytest.mark.parametrize("indent", [None, 1])
+def test_a_block_beside_the_list_changes_alone(keys: tuple[str, ...], indent: int | None) -> None:
+    """Wherever the client put it, with an edit of the list and without."""
+    items: dict[str, list[Any]] = {"tools": [{"name": "ü"}, "xy"], "system": [{"text": "ü"}], "messages": [0, 1]}
+    body = {key: items[key] for key in keys}
+    raw = json.dumps(body, indent=indent).encode()
+    _, spans = open_body(raw, "messages").unwrap()
+    changed = {("tools", 1): "z", ("system", 0): {"text": "z"}}
+    for messages in ([0, 1], [0, 2], [2], []):
+        there = {**body, "tools": [{"name": "ü"}, "z"], "system": [{"text": "z"}], "messages": messages}
+        assert there == json.loads(splice(spans, [0, 1], messages, changed))
+    assert raw.replace(b"xy", b"z") == splice(spans, [0, 1], [0, 1], {("tools", 1): "z"})
 
 
 @pytest.mark.parametrize(

@@ -66,8 +66,9 @@ def body(api: Api, messages: list[Json]) -> Json:
 
 def blocks(body: Json) -> Iterator[tuple[tuple[int, int, int], str, str]]:
     """Place, kind and content of each block as a cache tells it from another: without its mark."""
-    for at, part in enumerate(body.get("system", ())):
-        yield (1, at, 0), "system", json.dumps({**part, "cache_control": None})
+    for section, key in enumerate(("tools", "system")):
+        for at, part in enumerate(body.get(key, ())):
+            yield (section, at, 0), key, json.dumps({**part, "cache_control": None})
     for at, message in enumerate(body["messages"]):
         content = message.get("content")
         parts = content if isinstance(content, list) else [{"type": "text", "text": content}]
@@ -169,37 +170,53 @@ def test_what_stands_before_an_edit_is_read_and_not_written_again(api: Api) -> N
 
 
 SECOND = {"type": "text", "text": "These are the rules. " * 300, **MARK}
+TOOL = {"name": "run", "input_schema": {"type": "object"}, **MARK}
 
 
-def with_marks(body: Json, in_system: int, in_messages: int) -> Json:
-    """As Claude Code marks it: one or two blocks of the system prompt, the last message, and the user's one before."""
+def with_marks(body: Json, in_tools: int, in_system: int, in_messages: int) -> Json:
+    """As agents mark it: a tool, one or two blocks of the system prompt, the last message, the user's before it."""
     messages = list(body["messages"])
     earlier = [at for at, message in enumerate(messages[:-1]) if message["role"] == "user"]
     if in_messages == 2 and earlier:
         content = messages[earlier[-1]]["content"]
         parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
         messages[earlier[-1]] = {**messages[earlier[-1]], "content": [*parts[:-1], {**parts[-1], **MARK}]}
-    return {**body, "system": [*SYSTEM, SECOND][:in_system], "messages": messages}
+    tools = {"tools": [TOOL]} if in_tools else {}
+    return {**body, **tools, "system": [*SYSTEM, SECOND][:in_system], "messages": messages}
 
 
-@pytest.mark.parametrize(("in_system", "in_messages", "most"), [(1, 1, 0.07), (1, 2, 0.05), (2, 1, 0.13), (2, 2, 0.20)])
-def test_how_far_the_bill_is_from_that_of_any_number_of_marks(in_system: int, in_messages: int, most: float) -> None:
-    """The bound that no placing of four marks can pass: a cache that keeps every block. With two marks of the agent in
-    the system prompt the question gives way to the read point (it was 0.18); with four of its own nothing fits."""
+AGENTS = {
+    "one and one": (0, 1, 1, 0.07),
+    "OpenCode's": (0, 1, 2, 0.05),
+    "Claude Code's": (0, 2, 1, 0.07),
+    "two and two": (0, 2, 2, 0.05),
+    "Pi's": (1, 1, 1, 0.07),
+    "Pi's behind a login": (1, 2, 1, 0.07),
+}
+
+
+@pytest.mark.parametrize(("in_tools", "in_system", "in_messages", "most"), AGENTS.values(), ids=AGENTS)
+def test_how_far_the_bill_is_from_that_of_any_number_of_marks(
+    in_tools: int, in_system: int, in_messages: int, most: float
+) -> None:
+    """The bound that no placing of four marks can pass: a cache that keeps every block."""
     prices = prices_for(Model("anthropic", "claude-sonnet-4-5", "anthropic-messages"))
     simulated = Simulated("anthropic", MarkedCache(prices))
+    given: list[Json] = []
     with running(judge=LocalJudge(), config=Config(), now=simulated.now) as world:
         world.provider.script[:] = [simulated.answer]
         for messages, following in pairwise(conversation("anthropic")):
             simulated.says = following[len(messages)]
-            sent = with_marks(body("anthropic", messages), in_system, in_messages)
-            world.client.post("/v1/messages", json=sent)
+            given.append(with_marks(body("anthropic", messages), in_tools, in_system, in_messages))
+            world.client.post("/v1/messages", json=given[-1])
             world.settled()
+    for sent, (prompt, marks, _) in zip(given, simulated.sent, strict=True):
+        assert len(marks) <= 4
+        assert list(blocks({**sent, "messages": []})) == list(blocks({**prompt.body, "messages": []}))
     every, clock = PrefixCache(prices, 1), simulated.now()
     best = [every.send(prompt, (), clock) for prompt, *_ in simulated.sent]
     ours, bound = (
         sum(it.input + it.cache_write * prices.write + it.cache_read * prices.read for it in bills)
         for bills in ([usage for *_, usage in simulated.sent], best)
     )
-    assert all(len(marks) <= 4 for _, marks, _ in simulated.sent)
     assert 0 <= ours / bound - 1 <= most

@@ -48,7 +48,8 @@ def run(number: int) -> list[Any]:
 def placed(pins: Pins, request: Opened, *log: LoggedPass) -> tuple[list[int], list[Json]]:
     """The messages that carry a mark, and what is sent."""
     changes = fit(request.read, request.ids, edits_in_force(request.ids, log))
-    sent = pins.place(Edited(request, log, changes, request.codec.write(request.messages, request.read, changes)))
+    edited = Edited(request, log, changes, request.codec.write(request.messages, request.read, changes))
+    sent = pins.place(edited).messages
     marks = [mark.path for mark in read_marks({**request.body, "messages": sent})]
     return [int(path[1]) for path in marks if path[0] == "messages"], sent
 

@@ -3,15 +3,13 @@
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Any
 
-from context_guard.formats.pinned import Edited, Sent, pin, without_pins
+from context_guard.formats.pinned import Edited, Pinned, Sent, pin, without_pins
+from context_guard.formats.splice import NO_BLOCKS
 from context_guard_effects.settling import check_edited
 
 CONVERSATIONS = 200
 """Whose entries in the provider's cache are remembered, the latest used."""
-
-Json = dict[str, Any]
 
 
 class Pins:
@@ -24,24 +22,26 @@ class Pins:
         self._sent: OrderedDict[str, Sent] = OrderedDict()
         """By the id of the conversation's first entry."""
 
-    def place(self, edited: Edited) -> list[Json]:
-        """The messages with marks; without, where those would make an invalid request."""
+    def place(self, edited: Edited) -> Pinned:
+        """With marks; without, where those would make an invalid request."""
         opened = edited.opened
         if not opened.ids:
-            return edited.messages
+            return Pinned(edited.messages, NO_BLOCKS, Sent(), has_fresh=False)
         with self._lock:
             before = self._sent.get(opened.ids[0], Sent())
-        messages, sent = edited.messages, without_pins(edited, before)
-        try:
-            pinned = pin(edited, before, self._now())
-            if pinned.has_fresh and pinned.messages is not messages:
-                check_edited(opened.codec, messages, pinned.messages)
-            messages, sent = pinned.messages, pinned.sent
-        except (LookupError, TypeError, ValueError, AttributeError):  # messages of a form that nobody knows
-            pass
+        pinned = self._pinned(edited, before)
         with self._lock:
-            self._sent[opened.ids[0]] = sent
+            self._sent[opened.ids[0]] = pinned.sent
             self._sent.move_to_end(opened.ids[0])
             while len(self._sent) > CONVERSATIONS:
                 self._sent.popitem(last=False)
-        return messages
+        return pinned
+
+    def _pinned(self, edited: Edited, before: Sent) -> Pinned:
+        try:
+            pinned = pin(edited, before, self._now())
+            if pinned.has_fresh and pinned.messages is not edited.messages:
+                check_edited(edited.opened.codec, edited.messages, pinned.messages)
+        except (LookupError, TypeError, ValueError, AttributeError):  # messages of a form that nobody knows
+            return Pinned(edited.messages, NO_BLOCKS, without_pins(edited, before), has_fresh=False)
+        return pinned

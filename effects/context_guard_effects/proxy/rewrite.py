@@ -11,7 +11,7 @@ from context_guard.edit_log import LoggedPass
 from context_guard.formats.message_list import Changes, Message, edits_in_force, fit
 from context_guard.formats.opened import Opened
 from context_guard.formats.pinned import Edited
-from context_guard.formats.splice import splice
+from context_guard.formats.splice import NO_BLOCKS, splice
 from context_guard.proxy_routes import Guarded
 from context_guard.transcript import text_of
 from context_guard_effects.checked import Checked
@@ -93,16 +93,17 @@ class Rewriter:
     def _write(self, opened: Opened, log: tuple[LoggedPass, ...], data: bytes, conversation: Conversation) -> Rewritten:
         """Raises ValueError where the provider would refuse what comes of it."""
         edited = self._edited(opened, log)
-        sent = edited.messages
+        sent, blocks = edited.messages, NO_BLOCKS
         if self._pins is not None and opened.api == "anthropic":
-            sent = self._pins.place(edited)
-        if sent is opened.messages:
+            pinned = self._pins.place(edited)
+            sent, blocks = pinned.messages, pinned.blocks
+        if sent is opened.messages and not blocks:
             return Rewritten(data, conversation=conversation)
         return Rewritten(
-            splice(opened.spans, opened.messages, sent),
+            splice(opened.spans, opened.messages, sent, blocks),
             edits=len(edited.changes),
             kept_out=_kept_out(opened.read, edited.changes),
-            is_pinned=sent is not edited.messages,
+            is_pinned=sent is not edited.messages or bool(blocks),
             conversation=conversation,
         )
 

@@ -46,24 +46,24 @@ def add_mark(budget: MarkBudget, path: Path) -> tuple[MarkBudget, Fit]:
 
 
 def _spare(marks: tuple[Mark, ...]) -> tuple[Mark, ...]:
-    """First system[0], then the tools from the last: each when a later mark of the system prompt lives as long."""
+    """First the system prompt's first, then the tools from the last: each when a later mark of the system prompt lives
+    as long. Where the first block is marked, that is the agent's identity; some have a block without a mark before it."""
     system = [mark for mark in marks if mark.path[:1] == ("system",)]
-    identity = [mark for mark in system[:1] if mark.path == ("system", 0)]
     tools = [mark for mark in reversed(marks) if mark.path[:1] == ("tools",)]
     return tuple(
         mark
-        for mark in (*identity, *tools)
+        for mark in (*system[:1], *tools)
         if any(other.life == mark.life for other in system if other.order > mark.order)
     )
 
 
 def _without_identity(budget: MarkBudget) -> MarkBudget:
-    """Without system[0]'s mark if tools and system prompt alone leave no room for question and end of the messages.
+    """Without the system prompt's first mark if tools and system prompt alone leave no room for question and end of the messages.
 
     Hosts that continue message threads hash both with their marks: decided by them alone, it is the same each time.
     """
     fixed = [mark for mark in budget.marks if mark.order < MESSAGES]
-    if len(fixed) <= MAX_MARKS - 2 or not budget.spare or budget.spare[0].path != ("system", 0):
+    if len(fixed) <= MAX_MARKS - 2 or not budget.spare or budget.spare[0].path[0] != "system":
         return budget
     return _drop(budget)
 

@@ -1,6 +1,6 @@
 """Cache marks of the guard's own in Anthropic requests: where the next request reads, and where it writes for later.
 
-Only marks change, never content, and none of the host's.
+Only marks change, never content. One of the host's goes only where another of its own covers it, and only for ours.
 """
 
 from collections.abc import Mapping
@@ -18,6 +18,7 @@ from context_guard.formats.fitting import Changes
 from context_guard.formats.message_list import to_transcript
 from context_guard.formats.opened import Opened
 from context_guard.formats.parts import places_of
+from context_guard.formats.splice import MARKABLE, Blocks
 from context_guard.transcript import Model
 
 Json = dict[str, Any]
@@ -46,6 +47,8 @@ class Edited(Struct, frozen=True):
 class Pinned(Struct, frozen=True):
     messages: list[Json]
     """The very list of the edited request where no mark is added."""
+    blocks: Blocks
+    """Of the system prompt and the tools, those that lose the host's mark."""
     sent: Sent
     has_fresh: bool
     """Whether it carries edits that the last request did not: their marks are of a kind of their own."""
@@ -64,19 +67,15 @@ def pin(edited: Edited, before: Sent, now: int) -> Pinned:
         transcript = to_transcript(opened.codec.host, opened.read, edited.log, _model(opened))
         anchors = cache_anchors(transcript, after.written, now, fresh)
         read_at = _place_of(opened, edited.messages, kept, anchors.prompt)
-        # Marks in system and tools cannot be moved from here: what would need that goes without, the question before
-        # the read point, which saves more in this request.
+        # Where there is no room for both, the read point goes before the question: it saves more in this request.
         both = place_breakpoints(body, anchors, read_at)
         alone = place_anchors(body, replace(anchors, write=None), read_at)
-        if not alone.dropped and alone.read in PLACED and (both.dropped or both.read not in PLACED):
-            placed = alone
-        elif not both.dropped:
-            placed = both
-    messages: list[Json] = edited.messages if placed.dropped else placed.body["messages"]
-    new = _points(opened, {**body, "messages": messages}, kept, now)
+        placed = alone if alone.read in PLACED and both.read not in PLACED else both
+    new = _points(opened, placed.body, kept, now)
     ids = {point.entry_id for point in new}
     alive = [point for point in after.written if now - point.time <= TTL_MS and point.entry_id not in ids]
-    return Pinned(messages, Sent((*alive, *new)[-MAX_POINTS:], after.edits), bool(fresh))
+    sent = Sent((*alive, *new)[-MAX_POINTS:], after.edits)
+    return Pinned(placed.body["messages"], _changed(body, placed.body), sent, bool(fresh))
 
 
 def without_pins(edited: Edited, before: Sent) -> Sent:
@@ -84,6 +83,16 @@ def without_pins(edited: Edited, before: Sent) -> Sent:
     edits = {edited.opened.ids[at]: texts for at, texts in edited.changes.items()}
     fresh = _fresh(edited.opened, before.edits, edits)
     return Sent(_in_front(edited.opened, before.written, fresh), edits)
+
+
+def _changed(body: Json, placed: Json) -> Blocks:
+    return {
+        (key, at): new
+        for key in MARKABLE
+        if placed.get(key) is not body.get(key)
+        for at, (old, new) in enumerate(zip(body[key], placed[key], strict=True))
+        if new is not old
+    }
 
 
 def _points(opened: Opened, body: Json, kept: tuple[int, ...], now: int) -> tuple[CachePoint, ...]:

@@ -1,8 +1,8 @@
-"""A request body with an edited list in it, byte for byte as it was up to the first message that changed."""
+"""A request body with an edited list in it, byte for byte as it was wherever nothing changed up to its last change."""
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import isfinite
 from typing import Any
 
@@ -14,6 +14,12 @@ from context_guard.formats.errors import FormatError
 from context_guard.text import compact_json
 
 Json = dict[str, Any]
+
+MARKABLE = ("tools", "system")
+"""Lists beside that of the messages, in which a cache mark may stand."""
+Blocks = Mapping[tuple[str, int], Any]
+"""What stands instead of an item of such a list: by the list's key, and the item's place in it."""
+NO_BLOCKS: Blocks = {}
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 
@@ -29,7 +35,7 @@ _DECODER = json.JSONDecoder(parse_float=_finite, parse_constant=_finite)
 
 
 class Spans(Struct, frozen=True):
-    """A request body as text, and where in it the messages stand."""
+    """A request body as text, where in it the messages stand, and the items of the lists beside them (`MARKABLE`)."""
 
     text: str
     messages: tuple[tuple[int, int], ...]
@@ -38,6 +44,7 @@ class Spans(Struct, frozen=True):
     """Behind the bracket that opens the list."""
     end: int
     """In front of the one that closes it."""
+    beside: Mapping[str, tuple[tuple[int, int], ...]]
 
 
 Known = Sequence[tuple[Sequence[Any], Spans]]
@@ -60,22 +67,33 @@ def open_body(data: bytes, key: str, known: Known = ()) -> Result[tuple[Json, Sp
     return Success((body, spans))
 
 
-def splice(spans: Spans, old: Sequence[Any], new: Sequence[Any]) -> bytes:
+def splice(spans: Spans, old: Sequence[Any], new: Sequence[Any], blocks: Blocks = NO_BLOCKS) -> bytes:
     """The body with the list changed from `old`, as `open_body` gave it, to `new`, as `apply` made it.
 
     A message that is the same object in both keeps its bytes; in front of the first change and behind the list nothing
-    changes at all, since a provider's cache goes by the bytes.
+    changes but `blocks`, since a provider's cache goes by the bytes.
     """
     same = 0
     while same < min(len(old), len(new)) and old[same] is new[same]:
         same += 1
     if same == len(old) == len(new):
-        return spans.text.encode()
-    kept = spans.text[: spans.messages[same - 1][1] if same else spans.start]
+        return _with_blocks(spans, 0, len(spans.text), blocks).encode("utf-8", "backslashreplace")
+    kept = _with_blocks(spans, 0, spans.messages[same - 1][1] if same else spans.start, blocks)
     rest = list(_printed(spans, old, new, same))
-    text = kept + ("," if same and rest else "") + ",".join(rest) + spans.text[spans.end :]
+    behind = _with_blocks(spans, spans.end, len(spans.text), blocks)
+    text = kept + ("," if same and rest else "") + ",".join(rest) + behind
     # Half of a surrogate pair in a message that changed stays the escape that it was.
     return text.encode("utf-8", "backslashreplace")
+
+
+def _with_blocks(spans: Spans, at: int, end: int, blocks: Blocks) -> str:
+    """A part of the text, which holds each of these lists whole or not at all."""
+    parts: list[str] = []
+    for (start, stop), key in sorted((spans.beside[key][place], (key, place)) for key, place in blocks):
+        if at <= start < end:
+            parts += (spans.text[at:start], _json(blocks[key]))
+            at = stop
+    return "".join((*parts, spans.text[at:end]))
 
 
 def _printed(spans: Spans, old: Sequence[Any], new: Sequence[Any], at: int) -> Iterator[str]:
@@ -101,22 +119,27 @@ def _json(message: Any) -> str:
 
 def _read(text: str, key: str, known: Known) -> tuple[Json, Spans | None]:
     body: Json = {}
-    found: Spans | None = None
+    lists: dict[str, tuple[tuple[tuple[int, int], ...], int, int]] = {}
     at = _opened(text, _skip(text, 0), "{")
     while text[at] != "}":
         name, at = _DECODER.raw_decode(text, at)
         at = _opened(text, _skip(text, at), ":")
-        if name == key and text[at] == "[":
-            body[name], found = _read_list(text, at, known)
-            at = found.end + 1
+        lists.pop(name, None)
+        if text[at] == "[" and name in (key, *MARKABLE):
+            start = at + 1
+            body[name], places, end = _read_list(text, start, known if name == key else ())
+            lists[name], at = (places, start, end), end + 1
         else:
             body[name], at = _DECODER.raw_decode(text, at)
         at = _next(text, at, "}")
-    return body, found
+    if key not in lists:
+        return body, None
+    messages, start, end = lists.pop(key)
+    return body, Spans(text, messages, start, end, {name: places for name, (places, *_) in lists.items()})
 
 
-def _read_list(text: str, at: int, known: Known) -> tuple[list[Any], Spans]:
-    start = at + 1
+def _read_list(text: str, start: int, known: Known) -> tuple[list[Any], tuple[tuple[int, int], ...], int]:
+    """Its items, their places, and where it ends."""
     items, spans = _begun(text, start, known)
     at = _next(text, spans[-1][1], "]") if spans else _skip(text, start)
     while text[at] != "]":
@@ -124,7 +147,7 @@ def _read_list(text: str, at: int, known: Known) -> tuple[list[Any], Spans]:
         items.append(item)
         spans.append((at, end))
         at = _next(text, end, "]")
-    return items, Spans(text=text, messages=tuple(spans), start=start, end=at)
+    return items, tuple(spans), at
 
 
 def _begun(text: str, start: int, known: Known) -> tuple[list[Any], list[tuple[int, int]]]:
