@@ -17,6 +17,7 @@ from recorded_sessions import Turn, codex, write_all
 
 from context_guard_effects.fleet.table import read_rows
 
+os.environ["GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT"] = "false"  # gcsfs would ask over gRPC too, which the emulator has not
 NEEDED = "pip install -e '.[fleet,object-stores]'"
 fsspec = pytest.importorskip("fsspec", reason=NEEDED)
 pytest.importorskip("s3fs", reason=NEEDED)
@@ -67,9 +68,10 @@ def gs(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 
 def made(url: str) -> Iterator[str]:
-    kind = fsspec.get_filesystem_class(url.partition(":")[0])
+    protocol, _, name = url.partition("://")
+    kind = fsspec.get_filesystem_class(protocol)
     kind.clear_instance_cache()
-    fsspec.url_to_fs(url)[0].mkdir(url)
+    fsspec.filesystem(protocol).mkdir(name)
     yield url
     kind.clear_instance_cache()
 

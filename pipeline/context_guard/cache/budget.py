@@ -46,8 +46,8 @@ def add_mark(budget: MarkBudget, path: Path) -> tuple[MarkBudget, Fit]:
 
 
 def _spare(marks: tuple[Mark, ...]) -> tuple[Mark, ...]:
-    """First the system prompt's first, then the tools from the last: each when a later mark of the system prompt lives
-    as long. Where the first block is marked, that is the agent's identity; some have a block without a mark before it."""
+    """First the system prompt's first, its identity block, then the tools from the last: each when a later mark of the
+    system prompt lives as long."""
     system = [mark for mark in marks if mark.path[:1] == ("system",)]
     tools = [mark for mark in reversed(marks) if mark.path[:1] == ("tools",)]
     return tuple(
@@ -58,7 +58,7 @@ def _spare(marks: tuple[Mark, ...]) -> tuple[Mark, ...]:
 
 
 def _without_identity(budget: MarkBudget) -> MarkBudget:
-    """Without the system prompt's first mark if tools and system prompt alone leave no room for question and end of the messages.
+    """Without the first mark of the system prompt if those in there and in the tools leave no room for two messages.
 
     Hosts that continue message threads hash both with their marks: decided by them alone, it is the same each time.
     """
